@@ -1,0 +1,1 @@
+"""CEL as Kubernetes speaks it. Knows nothing of this project."""
