@@ -3,6 +3,9 @@
 from contextlib import suppress
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from dra_shared.quantity import (
     MAX_BINARY,
     NANOS,
@@ -11,8 +14,6 @@ from dra_shared.quantity import (
     QuantityError,
     parse_quantity,
 )
-from hypothesis import given
-from hypothesis import strategies as st
 
 AMOUNTS = st.integers(min_value=-(10**40), max_value=10**40)
 QUANTITIES = st.builds(Quantity, AMOUNTS, st.sampled_from(Format))
