@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -69,9 +70,7 @@ def build() -> Path:
     with only_build(folder):
         if not missing_in(folder):
             return folder
-        partial = folder.with_name(f"{folder.name}.partial")
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir()
+        partial = new_partial(folder)
         compile_into(partial)
         (partial / "server").rename(partial / Part.ETCD)  # etcd's main package is named server
         missing = missing_in(partial)
@@ -80,6 +79,13 @@ def build() -> Path:
         shutil.rmtree(folder, ignore_errors=True)
         partial.rename(folder)
     return folder
+
+
+def new_partial(folder: Path) -> Path:
+    """An empty folder to build in, after removing those of killed builds."""
+    for left_over in folder.parent.glob(f"{folder.name}.partial-*"):
+        shutil.rmtree(left_over, ignore_errors=True)
+    return Path(tempfile.mkdtemp(prefix=f"{folder.name}.partial-", dir=folder.parent))
 
 
 def compile_into(folder: Path) -> None:
