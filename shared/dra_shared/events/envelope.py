@@ -28,6 +28,13 @@ class UnknownFact(Fact, frozen=True, kw_only=True, tag="unknown"):
     raw: bytes
 
 
+class UnreadableFact(Fact, frozen=True, kw_only=True, tag="unreadable"):
+    """Bytes in the log that are no event: parked with an alert, so that all others flow on."""
+
+    why: str
+    raw: bytes
+
+
 class CorruptEventError(Exception):
     """The bytes at a place in the log are no event: the operator must look at that place."""
 
@@ -52,7 +59,7 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     correlation: str = ""
     actor: str
     traceparent: str = ""
-    fact: AnyFact | UnknownFact
+    fact: AnyFact | UnknownFact | UnreadableFact
 
 
 class _Header(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,6 +92,15 @@ def decode(data: bytes, place: str = "the event") -> Envelope:
         return _DECODER.decode(data)
     except msgspec.DecodeError as error:
         return _decode_other_release(data, place, error)
+
+
+def decode_or_park(data: bytes, place: str) -> Envelope:
+    """The event of these bytes, or an UnreadableFact that keeps them."""
+    try:
+        return decode(data, place)
+    except CorruptEventError as error:
+        parked = UnreadableFact(why=str(error), raw=data)
+        return Envelope(id=f"unreadable:{place}", actor="unknown", fact=parked)
 
 
 def known_tags() -> frozenset[str]:

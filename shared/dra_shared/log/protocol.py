@@ -3,7 +3,7 @@
 Appending the fact is the write: nothing is stored before, or instead of, its event.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import Protocol
 
 import msgspec
@@ -67,7 +67,7 @@ class EventLog(Protocol):
         after: int = 0,
         until: int | None = None,
         subjects: tuple[str, ...] = EVERYTHING,
-    ) -> AsyncIterator[Sequence[Record]]:
+    ) -> AsyncGenerator[Sequence[Record]]:
         """All events after a sequence, in order, without gaps, in batches as they come.
 
         Ends after `until` (inclusive) when it is given, whether or not that event is on one of

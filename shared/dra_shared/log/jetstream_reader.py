@@ -1,0 +1,164 @@
+"""Reads a JetStream stream in order, without gaps, and goes on where it was after any trouble.
+
+Bounded pulls on a throw-away consumer; every message's consumer sequence must follow the one
+before, else the consumer is made anew behind the last event that was handed out. (nats-py's
+ordered consumer loses events silently under load; its `fetch` reaches 3% of the server's rate.)
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from typing import Final
+
+import msgspec
+from nats.aio.client import Client
+from nats.errors import Error as NatsError
+from nats.js import JetStreamContext, api
+
+from dra_shared.events.envelope import decode_or_park
+from dra_shared.log.jetstream_parser import subscribe, unsubscribe
+from dra_shared.log.protocol import LogUnavailableError, Record
+
+BATCH: Final = 4000
+MAX_BYTES: Final = 8 << 20
+"""Asked for in one pull; the server drops a connection that is owed too much at once."""
+
+HEARTBEAT: Final = 2.0
+SILENCE: Final = 5.0
+"""Seconds: a server that is quiet for longer has lost our pull."""
+
+RETRY_PAUSE: Final = 0.1
+_LOOK: Final = 0.25
+_SHORT_REPLY: Final = 9
+
+_ENCODER: Final = msgspec.json.Encoder()
+
+
+class _Lost(Exception):  # noqa: N818 - not an error of anybody, a reason to begin anew
+    """The consumer cannot be trusted any more."""
+
+
+class Pull:
+    """One throw-away consumer: what arrived, and whether it arrived whole."""
+
+    def __init__(self, client: Client, stream: str, name: str, pending: int) -> None:
+        self._client = client
+        self._next = f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{name}"
+        self._inbox = client.new_inbox()
+        self._reconnects = client.stats["reconnects"]
+        self._arrived: list[Record] = []
+        self._wake = asyncio.Event()
+        self._expected = 1
+        self._owed = 0
+        self._lost = ""
+        self.pending = pending
+
+    async def batches(self) -> AsyncGenerator[Sequence[Record]]:
+        """What arrives, and an empty batch whenever nothing is left to arrive; raises _Lost."""
+        subscription = await subscribe(self._client, self._inbox, self._arrive)
+        try:
+            while True:
+                await self._ask()
+                if self.pending == 0 and not self._arrived:
+                    yield ()
+                await self._wait()
+                batch, self._arrived = self._arrived, []
+                if batch:
+                    yield batch
+                if self._lost:
+                    raise _Lost(self._lost)
+        finally:
+            await unsubscribe(self._client, subscription)
+
+    async def _ask(self) -> None:
+        if self._owed > BATCH // 2:
+            return
+        self._owed = max(0, self._owed) + BATCH
+        request = {
+            "batch": BATCH,
+            "max_bytes": MAX_BYTES,
+            "expires": 10_000_000_000,
+            "idle_heartbeat": int(HEARTBEAT * 1e9),
+        }
+        await self._client.publish(self._next, _ENCODER.encode(request), reply=self._inbox)
+
+    async def _wait(self) -> None:
+        loop = asyncio.get_running_loop()
+        quiet_since = loop.time()
+        while not self._arrived and not self._lost:
+            self._wake.clear()
+            try:
+                async with asyncio.timeout(_LOOK):
+                    await self._wake.wait()
+                quiet_since = loop.time()
+            except TimeoutError:
+                self._check(loop.time() - quiet_since)
+            if self._owed <= 0:
+                return
+
+    def _check(self, quiet: float) -> None:
+        if self._client.is_closed:
+            message = "the connection to NATS was closed for good"
+            raise LogUnavailableError(message)
+        if self._client.stats["reconnects"] != self._reconnects or not self._client.is_connected:
+            self._lost = "reconnected"
+        elif quiet > SILENCE:
+            self._lost = "silent"
+
+    def _arrive(self, subject: bytes, reply: bytes, header: bytes | None, data: bytes) -> None:
+        self._wake.set()
+        if header is not None and not reply.startswith(b"$JS.ACK."):
+            if header[9:12] != b"100":
+                self._owed = 0
+            return
+        tokens = reply.split(b".")
+        shift = 0 if len(tokens) == _SHORT_REPLY else 2
+        if int(tokens[6 + shift]) != self._expected or self._lost:
+            self._lost = self._lost or "gap"
+            return
+        self._expected += 1
+        self._owed -= 1
+        sequence = int(tokens[5 + shift])
+        self.pending = int(tokens[8 + shift])
+        event = decode_or_park(data, f"sequence {sequence} of the log")
+        self._arrived.append(Record(sequence, int(tokens[7 + shift]), subject.decode(), event))
+
+
+class Reader:
+    """Reads the stream for one caller; survives reconnects, restarts and lost consumers."""
+
+    def __init__(self, client: Client, stream: str, subjects: tuple[str, ...]) -> None:
+        self._client = client
+        self._context: JetStreamContext = client.jetstream(timeout=2)
+        self._stream = stream
+        self._subjects = subjects
+        self.resets = 0
+
+    async def batches(self, after: int) -> AsyncGenerator[Sequence[Record]]:
+        """All events behind a sequence, for ever; an empty batch each time the end is reached."""
+        while True:
+            try:
+                pull = await self._consumer(after)
+                async with aclosing(pull.batches()) as arriving:
+                    async for batch in arriving:
+                        after = batch[-1].sequence if batch else after
+                        yield batch
+            except (_Lost, NatsError, TimeoutError) as error:
+                if self._client.is_closed:
+                    message = f"the connection to NATS was closed for good: {error}"
+                    raise LogUnavailableError(message) from error
+                self.resets += 1
+                await asyncio.sleep(RETRY_PAUSE)
+
+    async def _consumer(self, after: int) -> Pull:
+        config = api.ConsumerConfig(
+            deliver_policy=api.DeliverPolicy.BY_START_SEQUENCE,
+            opt_start_seq=after + 1,
+            ack_policy=api.AckPolicy.NONE,
+            mem_storage=True,
+            num_replicas=1,
+            inactive_threshold=30,
+            filter_subjects=list(self._subjects),
+        )
+        info = await self._context.add_consumer(self._stream, config)
+        return Pull(self._client, self._stream, info.name, info.num_pending or 0)

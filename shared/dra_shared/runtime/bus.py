@@ -1,0 +1,73 @@
+"""The connection to NATS, with everything that goes wrong on it made visible."""
+
+from importlib.metadata import version
+from typing import Final
+
+import structlog
+from nats.aio.client import Client
+from nats.errors import Error as NatsError
+from prometheus_client import Counter, Gauge
+
+from dra_shared.log import jetstream_parser
+from dra_shared.log.protocol import LogUnavailableError
+
+ERRORS: Final = Counter(
+    "dra_nats_errors_total",
+    "What NATS told the client out of turn: slow consumer, permissions, protocol",
+    ["kind"],
+)
+CONNECTED: Final = Gauge("dra_nats_connected", "1 while there is a connection to NATS")
+
+RECONNECT_WAIT: Final = 0.2
+"""Seconds between tries to connect."""
+
+_log = structlog.get_logger()
+
+
+async def connect(url: str, name: str, *, patience: float = -1) -> Client:
+    """A client that reconnects for ever. `patience`: seconds to wait for the first connection.
+
+    Negative: for ever. Raises LogUnavailableError when patience ends or the server says no.
+    """
+    client = Client()
+    attempts = -1 if patience < 0 else max(1, int(patience / RECONNECT_WAIT))
+    try:
+        await client.connect(
+            url,
+            name=name,
+            allow_reconnect=True,
+            max_reconnect_attempts=attempts,
+            reconnect_time_wait=RECONNECT_WAIT,  # type: ignore[arg-type] # it only sleeps that long
+            connect_timeout=2,
+            ping_interval=10,
+            max_outstanding_pings=2,
+            error_cb=_error,
+            disconnected_cb=_disconnected,
+            reconnected_cb=_reconnected,
+        )
+    except (NatsError, OSError) as error:
+        shown = url.rpartition("@")[2]
+        message = f"no NATS server at {shown}: {error}; is it running, is NATS_URL right?"
+        raise LogUnavailableError(message) from error
+    client.options["max_reconnect_attempts"] = -1
+    CONNECTED.set(1)
+    if not jetstream_parser.install(client):
+        _log.warning(
+            "nats-py has changed, reading the log the slow way", version=version("nats-py")
+        )
+    return client
+
+
+async def _error(error: Exception) -> None:
+    ERRORS.labels(kind=type(error).__name__).inc()
+    _log.error("NATS reports an error", error=str(error), kind=type(error).__name__)
+
+
+async def _disconnected() -> None:
+    CONNECTED.set(0)
+    _log.warning("connection to NATS lost, reconnecting")
+
+
+async def _reconnected() -> None:
+    CONNECTED.set(1)
+    _log.info("connected to NATS again")
