@@ -5,6 +5,7 @@ deploy/, the claim controller and kube-scheduler.
 """
 
 from collections.abc import Awaitable, Callable
+from contextlib import aclosing
 from typing import Any
 
 import pytest
@@ -120,6 +121,20 @@ async def test_kubectl_speaks_for_each_identity(control_plane: ControlPlane) -> 
     for identity in Identity:
         told = await control_plane.kubectl("auth", "whoami", identity=identity)
         assert f" {identity}\n" in told
+
+
+async def test_a_watch_shows_what_there_is_and_then_what_changes(
+    control_plane: ControlPlane, namespace: str
+) -> None:
+    path = f"/api/v1/namespaces/{namespace}/pods"
+    await control_plane.api("POST", path, a_pod("before"))
+    async with aclosing(control_plane.watch(path)) as events:
+        first = await anext(events)
+        await control_plane.api("POST", path, a_pod("after"))
+        names = [(await anext(events))["object"]["metadata"]["name"]]
+        while names[-1] != "after":  # changes of the first pod's status
+            names.append((await anext(events))["object"]["metadata"]["name"])
+    assert (first["type"], first["object"]["metadata"]["name"]) == ("ADDED", "before")
 
 
 async def test_a_pod_with_claims_gets_the_gate(control_plane: ControlPlane, namespace: str) -> None:

@@ -7,6 +7,7 @@ tests install those of deploy/ like an operator does.
 import asyncio
 import socket
 import ssl
+from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from types import TracebackType
@@ -122,6 +123,13 @@ class ControlPlane:
         A PATCH is a merge patch if `body` is a mapping, a JSON patch if it is a list.
         """
         return await self._rest.call(self._tokens[identity], method, path, body)
+
+    def watch(self, path: str, identity: Identity = Identity.ADMIN) -> AsyncGenerator[Json, None]:
+        """Events (`type`, `object`) of a collection: what there is, as ADDED, then what changes.
+
+        Never ends by itself: close it when done. Raises ApiError if it is refused.
+        """
+        return self._rest.watch(self._tokens[identity], path)
 
     async def kubectl(self, *args: str, identity: Identity = Identity.ADMIN) -> str:
         """What kubectl printed. Raises KubectlError with what it complained of."""

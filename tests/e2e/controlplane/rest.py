@@ -1,7 +1,8 @@
-"""Plain REST calls to an API server, as any user. No objects, no watches, no retries."""
+"""Plain REST calls and watches on an API server, as any user. No objects, no informers."""
 
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ import aiohttp
 import msgspec
 
 CONNECTIONS = 16  # more only cost handshakes: the server is busy with fewer
+WATCH_LINE_BYTES = 2**22  # the longest event, several times the longest object
+FOREVER = aiohttp.ClientTimeout(total=None)
 
 Json = Mapping[str, Any]
 JsonPatch = Sequence[Json]
@@ -45,6 +48,37 @@ class Rest:
         if response.status >= 400:
             raise ApiError(f"{method} {path}", response.status, decode_status(raw))
         return msgspec.json.decode(raw)
+
+    async def watch(self, token: str, path: str) -> AsyncGenerator[Json, None]:
+        """Events (`type`, `object`) of a collection: what there is, as ADDED, then what changes.
+
+        Never ends by itself: when the server ends a watch (it does that within seconds to a
+        reader slower than a burst), the next goes on from the last event. `path` may carry
+        selectors. Raises ApiError if it is refused.
+        """
+        listed = await self.call(token, "GET", path)
+        for item in listed["items"]:
+            yield {"type": "ADDED", "object": item}
+        version = listed["metadata"]["resourceVersion"]
+        while True:
+            async with aclosing(self._watch_once(token, path, version)) as events:
+                async for event in events:
+                    version = event["object"]["metadata"]["resourceVersion"]
+                    yield event
+
+    async def _watch_once(self, token: str, path: str, version: str) -> AsyncGenerator[Json, None]:
+        url = f"{path}{'&' if '?' in path else '?'}watch=1&resourceVersion={version}"
+        headers = {"Authorization": f"Bearer {token}"}
+        async with self._session.get(
+            url, headers=headers, timeout=FOREVER, read_bufsize=WATCH_LINE_BYTES
+        ) as response:
+            if response.status >= 400:
+                raise ApiError(f"GET {url}", response.status, decode_status(await response.read()))
+            async for line in response.content:
+                event = msgspec.json.decode(line)
+                if event["type"] == "ERROR":
+                    raise ApiError(f"GET {url}", event["object"]["code"], event["object"])
+                yield event
 
     async def close(self) -> None:
         """Ends all connections."""
