@@ -7,11 +7,11 @@ ordered consumer loses events silently under load; its `fetch` reaches 3% of the
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
 from typing import Final
 
 import msgspec
 from nats.aio.client import Client
+from nats.aio.subscription import Subscription
 from nats.errors import Error as NatsError
 from nats.js import JetStreamContext, api
 
@@ -51,24 +51,31 @@ class Pull:
         self._expected = 1
         self._owed = 0
         self._lost = ""
+        self._told = False
+        self._subscription: Subscription | None = None
         self.pending = pending
 
-    async def batches(self) -> AsyncGenerator[Sequence[Record]]:
-        """What arrives, and an empty batch whenever nothing is left to arrive; raises _Lost."""
-        subscription = await subscribe(self._client, self._inbox, self._arrive)
-        try:
-            while True:
-                await self._ask()
-                if self.pending == 0 and not self._arrived:
-                    yield ()
-                await self._wait()
-                batch, self._arrived = self._arrived, []
-                if batch:
-                    yield batch
-                if self._lost:
-                    raise _Lost(self._lost)
-        finally:
-            await unsubscribe(self._client, subscription)
+    async def start(self) -> None:
+        """Begins to listen."""
+        self._subscription = await subscribe(self._client, self._inbox, self._arrive)
+
+    async def stop(self) -> None:
+        """Ends listening; the server forgets the consumer by itself."""
+        if self._subscription is not None:
+            await unsubscribe(self._client, self._subscription)
+
+    async def next(self) -> Sequence[Record]:
+        """What arrived next; empty once whenever nothing is left to arrive. Raises _Lost."""
+        await self._ask()
+        if self.pending == 0 and not self._arrived and not self._told:
+            self._told = True
+            return ()
+        await self._wait()
+        batch, self._arrived = self._arrived, []
+        if self._lost and not batch:
+            raise _Lost(self._lost)
+        self._told = self._told and not batch
+        return batch
 
     async def _ask(self) -> None:
         if self._owed > BATCH // 2:
@@ -85,7 +92,7 @@ class Pull:
     async def _wait(self) -> None:
         loop = asyncio.get_running_loop()
         quiet_since = loop.time()
-        while not self._arrived and not self._lost:
+        while not self._arrived and not self._lost and self._owed > 0:
             self._wake.clear()
             try:
                 async with asyncio.timeout(_LOOK):
@@ -93,8 +100,6 @@ class Pull:
                 quiet_since = loop.time()
             except TimeoutError:
                 self._check(loop.time() - quiet_since)
-            if self._owed <= 0:
-                return
 
     def _check(self, quiet: float) -> None:
         if self._client.is_closed:
@@ -136,21 +141,32 @@ class Reader:
 
     async def batches(self, after: int) -> AsyncGenerator[Sequence[Record]]:
         """All events behind a sequence, for ever; an empty batch each time the end is reached."""
-        while True:
-            try:
-                pull = await self._consumer(after)
-                async with aclosing(pull.batches()) as arriving:
-                    async for batch in arriving:
-                        after = batch[-1].sequence if batch else after
-                        yield batch
-            except (_Lost, NatsError, TimeoutError) as error:
-                if self._client.is_closed:
-                    message = f"the connection to NATS was closed for good: {error}"
-                    raise LogUnavailableError(message) from error
-                self.resets += 1
-                await asyncio.sleep(RETRY_PAUSE)
+        pull: Pull | None = None
+        try:
+            while True:
+                try:
+                    pull = pull or await self._resume(after)
+                    batch = await pull.next()
+                except (_Lost, NatsError, TimeoutError) as error:
+                    await self._recover(pull, error)
+                    pull = None
+                    continue
+                after = batch[-1].sequence if batch else after
+                yield batch
+        finally:
+            if pull is not None:
+                await pull.stop()
 
-    async def _consumer(self, after: int) -> Pull:
+    async def _recover(self, pull: Pull | None, error: Exception) -> None:
+        if self._client.is_closed:
+            message = f"the connection to NATS was closed for good: {error}"
+            raise LogUnavailableError(message) from error
+        self.resets += 1
+        if pull is not None:
+            await pull.stop()
+        await asyncio.sleep(RETRY_PAUSE)
+
+    async def _resume(self, after: int) -> Pull:
         config = api.ConsumerConfig(
             deliver_policy=api.DeliverPolicy.BY_START_SEQUENCE,
             opt_start_seq=after + 1,
@@ -161,4 +177,6 @@ class Reader:
             filter_subjects=list(self._subjects),
         )
         info = await self._context.add_consumer(self._stream, config)
-        return Pull(self._client, self._stream, info.name, info.num_pending or 0)
+        pull = Pull(self._client, self._stream, info.name, info.num_pending or 0)
+        await pull.start()
+        return pull

@@ -12,9 +12,10 @@ from typing import TypeVar
 
 import structlog
 
-from dra_shared.log.protocol import FencedError, LogUnavailableError
+from dra_shared.log.protocol import FencedError, LogError
 from dra_shared.runtime.endpoint import Readiness, endpoint
 from dra_shared.runtime.logs import configure
+from dra_shared.runtime.parked import NewerReleaseError
 from dra_shared.runtime.settings import Settings, SettingsError, describe, load
 
 SettingsT = TypeVar("SettingsT", bound=Settings)
@@ -68,13 +69,31 @@ async def _until_told(work: Awaitable[None]) -> int:
         await task
     except asyncio.CancelledError:
         _log.info("stopped")
-    except (FencedError, StartAgainError) as error:
-        _log.warning("must start again", reason=str(error))
-        return Exit.START_AGAIN
-    except LogUnavailableError as error:
-        _log.error("the log is not available", reason=str(error))
-        return Exit.FAILED
+    except Exception as error:  # noqa: BLE001 - the end of the process: told, never swallowed
+        return _verdict(_first(error))
     return Exit.ENDED
+
+
+def _first(error: BaseException) -> BaseException:
+    """The error itself, or the first of a group that tasks running together raised."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def _verdict(error: BaseException) -> Exit:
+    match error:
+        case FencedError() | StartAgainError():
+            _log.warning("must start again", reason=str(error))
+            return Exit.START_AGAIN
+        case SettingsError():
+            _log.error("wrong settings", reason=str(error))
+            return Exit.SETTINGS
+        case LogError() | NewerReleaseError():
+            _log.error("cannot go on", reason=str(error))
+        case _:
+            _log.error("a fault of ours, please report it", exc_info=error)
+    return Exit.FAILED
 
 
 def _parse_arguments(kind: type[Settings], service: str, about: str) -> None:

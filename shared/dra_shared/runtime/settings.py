@@ -18,6 +18,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     nats_url: Annotated[str, msgspec.Meta(description="the NATS server, user:password in it")] = (
         "nats://127.0.0.1:4222"
     )
+    log_replicas: Annotated[
+        int,
+        msgspec.Meta(ge=1, le=5, description="copies of the log that NATS keeps, if it makes it"),
+    ] = 1
     http_host: Annotated[
         str, msgspec.Meta(description="address of /healthz, /readyz and /metrics")
     ] = "0.0.0.0"  # noqa: S104 - in a pod the probes come from outside

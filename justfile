@@ -1,0 +1,43 @@
+# All commands of the project. Call them as ./dev RECIPE.
+
+# list the recipes
+default:
+    @just --list --unsorted
+
+# run the whole system once: devices, claims, pods, the life of a claim, the log verified
+demo *args:
+    @dra demo {{args}}
+
+# run the system until you stop it; prints the kubeconfig
+up *args:
+    @dra up {{args}}
+
+# all checks and tests that run on every change
+test: lint
+    pytest -q
+
+# format, lint, types, architecture, generated files
+lint:
+    ruff format --check --quiet
+    ruff check --quiet
+    mypy
+    lint-imports --no-logo
+    python docs/generate.py --check
+
+# rewrite what can be rewritten: formatting, simple lint, generated docs
+fix:
+    ruff format
+    ruff check --fix
+    python docs/generate.py
+
+# build (once, 11 min cold) the real Kubernetes programs that `e2e` runs on
+controlplane:
+    PYTHONPATH=tests python -m e2e.controlplane.build
+
+# tests on a real Kubernetes control plane
+e2e *args: controlplane
+    pytest -q tests/e2e {{args}}
+
+# compare with answers of other engines: ./dev vectors allocator|cel PATH [--failures]
+vectors kind *args:
+    @python tests/vectors/{{kind}}.py {{args}}

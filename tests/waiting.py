@@ -1,0 +1,21 @@
+"""Waiting in tests: for a condition, never for a time."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+async def until(condition: Callable[[], Awaitable[T] | T], what: str, *, within: float = 10.0) -> T:
+    """The condition's first true value; fails with `what` when there is none in `within` seconds."""
+    deadline = time.monotonic() + within
+    while True:
+        value: T = await condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            message = f"not within {within} s: {what}"
+            raise AssertionError(message)
+        await asyncio.sleep(0.02)
