@@ -1,0 +1,138 @@
+"""How much of a device's capacities a request consumes (KEP-5075), exactly.
+
+Works on nano units, as `dra_shared.quantity` keeps them. What is left of a device is the
+business of `trial`.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from dra_shared.kube.devices import CapacityRange, CapacityRequestPolicy, DeviceCapacity
+from dra_shared.quantity import NANOS, Format, Quantity, parse_quantity, round_up
+
+MILLI: Final = NANOS // 1000
+MAX_INT64: Final = 2**63 - 1
+
+
+class CapacityError(Exception):
+    """A capacity request means nothing on this device; whoever wrote the claim must change it."""
+
+
+class Range(msgspec.Struct, frozen=True, kw_only=True):
+    """Bounds and step of a capacity request, in nano units."""
+
+    least: int
+    most: int | None
+    step: int | None
+    step_format: Format
+
+    def unit(self, *, fractional: bool) -> int:
+        """Say in which unit rounding works: thousandths if the gate is on and all bounds fit."""
+        bounds = [bound for bound in (self.least, self.most, self.step) if bound is not None]
+        fine = all(bound % MILLI == 0 and bound // MILLI <= MAX_INT64 for bound in bounds)
+        return MILLI if fractional and fine else NANOS
+
+
+class Capacity(msgspec.Struct, frozen=True, kw_only=True):
+    """One capacity of a device: how much there is and how parts of it are asked for."""
+
+    value: Quantity
+    default: Quantity | None = None
+    values: tuple[Quantity, ...] = ()
+    range: Range | None = None
+    fractional: bool = False
+
+    def consumed_by(self, wanted: Quantity | None) -> Quantity:
+        """Give what a request for `wanted` (None: not mentioned) consumes, rounded by the policy.
+
+        Raises CapacityError where rounding is impossible.
+        """
+        amount = self._unmentioned() if wanted is None else self._round(wanted)
+        if amount.nanos < 0:
+            raise CapacityError(f"{amount} is negative")
+        return amount
+
+    def allows(self, amount: Quantity) -> bool:
+        """Say whether the policy allows to consume this much, however much is left."""
+        if amount.nanos > self.value.nanos:
+            return False
+        if self.default is not None and amount == self.default:
+            return True
+        if self.range is not None:
+            return self._in_range(self.range, amount)
+        return not self.values or amount in self.values
+
+    def _unmentioned(self) -> Quantity:
+        return self.value if self.default is None else self.default
+
+    def _round(self, wanted: Quantity) -> Quantity:
+        if self.range is not None:
+            return self._round_in_range(self.range, wanted)
+        return next((value for value in self.values if wanted <= value), wanted)
+
+    def _round_in_range(self, bounds: Range, wanted: Quantity) -> Quantity:
+        if wanted.nanos < bounds.least:
+            return Quantity(bounds.least, wanted.format)
+        if bounds.step is None:
+            return wanted
+        unit = bounds.unit(fractional=self.fractional)
+        if unit == MILLI and wanted.nanos % MILLI:
+            raise CapacityError(f"{wanted} is finer than the thousandths that steps are counted in")
+        start, step = round_up(bounds.least, unit), round_up(bounds.step, unit)
+        steps = -((start - round_up(wanted.nanos, unit)) // step)
+        if max(round_up(wanted.nanos, unit), start + steps * step) > MAX_INT64:
+            raise CapacityError(f"{wanted} is more than can be counted in steps")
+        return Quantity((start + steps * step) * unit, bounds.step_format)
+
+    def _in_range(self, bounds: Range, amount: Quantity) -> bool:
+        if bounds.most is not None and amount.nanos > bounds.most:
+            return False
+        if bounds.step is None:
+            return True
+        unit = bounds.unit(fractional=self.fractional)
+        start, step = round_up(bounds.least, unit), round_up(bounds.step, unit)
+        return (round_up(amount.nanos, unit) - start) % step == 0
+
+
+def read_capacity(capacity: DeviceCapacity, *, fractional: bool) -> Capacity:
+    """Give a device's capacity with its numbers read. Raises QuantityError."""
+    policy = capacity.request_policy or CapacityRequestPolicy()
+    return Capacity(
+        value=parse_quantity(capacity.value),
+        default=None if policy.default is None else parse_quantity(policy.default),
+        values=tuple(parse_quantity(value) for value in policy.valid_values or ()),
+        range=None if policy.valid_range is None else _read_range(policy.valid_range),
+        fractional=fractional,
+    )
+
+
+def consumption(
+    capacities: Mapping[str, Capacity], wanted: Mapping[str, Quantity]
+) -> dict[str, Quantity] | None:
+    """Give what a request consumes of every capacity of a device; None if it can never fit.
+
+    Raises CapacityError where a request cannot be rounded, whatever the other capacities say.
+    """
+    if not wanted.keys() <= capacities.keys():
+        return None
+    consumed: dict[str, Quantity] = {}
+    for name, capacity in capacities.items():
+        try:
+            consumed[name] = capacity.consumed_by(wanted.get(name))
+        except CapacityError as error:
+            raise CapacityError(f"capacity {name}: {error}") from None
+    if all(capacities[name].allows(amount) for name, amount in consumed.items()):
+        return consumed
+    return None
+
+
+def _read_range(bounds: CapacityRange) -> Range:
+    step = None if bounds.step is None else parse_quantity(bounds.step)
+    return Range(
+        least=0 if bounds.min is None else parse_quantity(bounds.min).nanos,
+        most=None if bounds.max is None else parse_quantity(bounds.max).nanos,
+        step=None if step is None or step.nanos <= 0 else step.nanos,
+        step_format=Format.DECIMAL if step is None else step.format,
+    )

@@ -1,0 +1,158 @@
+"""What allocations hold of devices: whole devices, shares, capacity, counters.
+
+All of it comes from the costs that were frozen when each allocation was decided, never from
+today's slices: a driver that republishes a device cannot change what was granted (invariant I1).
+A search only reads this; it plans in a `trial` of its own.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from dra_allocator.core.search.devices import UNGROUPED, CounterName
+from dra_allocator.core.search.pools import PoolId
+from dra_shared.events.allocations import Cost
+from dra_shared.ids import DeviceId
+from dra_shared.quantity import parse_quantity
+
+
+class UnknownCostError(Exception):
+    """Something is given back that was never taken: a fault of ours, not of the cluster."""
+
+    def __init__(self, cost: Cost) -> None:
+        super().__init__(f"{cost.device} is given back, but nothing holds it so: {cost}")
+
+
+class DeviceUse:
+    """What holds one device. Its counters are charged once, however many shares there are."""
+
+    def __init__(self, costs: Iterable[Cost] = ()) -> None:
+        self.costs = list(costs)
+        self.capacity: dict[str, int] = {}
+        self.counters: dict[CounterName, int] = {}
+        self.whole = False
+        self._recount()
+
+    def add(self, cost: Cost) -> None:
+        """Count one more holder."""
+        self.costs.append(cost)
+        self._recount()
+
+    def remove(self, cost: Cost) -> None:
+        """Count one holder less. Raises UnknownCostError."""
+        if cost not in self.costs:
+            raise UnknownCostError(cost)
+        self.costs.remove(cost)
+        self._recount()
+
+    def groups(self) -> Iterable[tuple[str, frozenset[str]]]:
+        """Give the compatibility groups per counter set that it draws from, for each holder."""
+        for cost in self.costs:
+            for counter_set in cost.counters:
+                named = cost.compatibility_groups.get(counter_set)
+                yield counter_set, frozenset(named) if named else UNGROUPED
+
+    def _recount(self) -> None:
+        self.whole = any(cost.share_id is None for cost in self.costs)
+        self.capacity = {}
+        self.counters = {}
+        for cost in self.costs:
+            for name, text in cost.capacity.items():
+                self.capacity[name] = self.capacity.get(name, 0) + parse_quantity(text).nanos
+            for counter, amount in counters_of(cost):
+                self.counters[counter] = max(self.counters.get(counter, 0), amount)
+
+
+class PoolUse:
+    """What is held of one pool, by device name, and the counters that this takes together."""
+
+    def __init__(self) -> None:
+        self.devices: dict[str, DeviceUse] = {}
+        self.counters: dict[CounterName, int] = {}
+
+    def add(self, cost: Cost) -> None:
+        """Count one more holder of a device."""
+        use = self.devices.setdefault(cost.device.device, DeviceUse())
+        self._charge(use.counters, -1)
+        use.add(cost)
+        self._charge(use.counters, 1)
+
+    def remove(self, cost: Cost) -> None:
+        """Count one holder less. Raises UnknownCostError."""
+        use = self.devices.get(cost.device.device)
+        if use is None:
+            raise UnknownCostError(cost)
+        self._charge(use.counters, -1)
+        use.remove(cost)
+        self._charge(use.counters, 1)
+        if not use.costs:
+            del self.devices[cost.device.device]
+
+    def groups(self) -> dict[str, frozenset[str]]:
+        """Give what the compatibility groups of all holders have in common, per counter set."""
+        common: dict[str, frozenset[str]] = {}
+        for use in self.devices.values():
+            for counter_set, groups in use.groups():
+                common[counter_set] = common.get(counter_set, groups) & groups
+        return common
+
+    def _charge(self, counters: Mapping[CounterName, int], sign: int) -> None:
+        for counter, amount in counters.items():
+            total = self.counters.get(counter, 0) + sign * amount
+            if total:
+                self.counters[counter] = total
+            else:
+                self.counters.pop(counter, None)
+
+
+class InUse:
+    """What is held in all pools. Changed only by `add` and `remove`, in any order."""
+
+    def __init__(self, costs: Iterable[Cost] = ()) -> None:
+        self._pools: dict[PoolId, PoolUse] = {}
+        for cost in costs:
+            self.add(cost)
+
+    def add(self, cost: Cost) -> None:
+        """Count what one result of an allocation takes; admin access takes nothing."""
+        if not cost.admin:
+            self._pools.setdefault(_pool(cost.device), PoolUse()).add(cost)
+
+    def remove(self, cost: Cost) -> None:
+        """Give back what `add` counted. Raises UnknownCostError."""
+        if cost.admin:
+            return
+        pool = self._pools.get(_pool(cost.device))
+        if pool is None:
+            raise UnknownCostError(cost)
+        pool.remove(cost)
+        if not pool.devices:
+            del self._pools[_pool(cost.device)]
+
+    def of(self, pool: PoolId) -> PoolUse:
+        """Give what is held of one pool; for reading."""
+        return self._pools.get(pool) or PoolUse()
+
+    def holders(self, device: DeviceId) -> tuple[Cost, ...]:
+        """Give what holds this device."""
+        use = self.of(_pool(device)).devices.get(device.device)
+        return tuple(use.costs) if use else ()
+
+    def costs(self) -> Iterable[Cost]:
+        """Give all that was added and not removed, ordered by pool."""
+        for _, pool in sorted(self._pools.items(), key=lambda item: item[0]):
+            for _, use in sorted(pool.devices.items()):
+                yield from use.costs
+
+    def copy(self) -> "InUse":
+        """Give an independent copy."""
+        return InUse(self.costs())
+
+
+def counters_of(cost: Cost) -> Iterable[tuple[CounterName, int]]:
+    """Give the counters of a cost in nano units."""
+    for counter_set, counters in cost.counters.items():
+        for name, text in counters.items():
+            yield CounterName(counter_set, name), parse_quantity(text).nanos
+
+
+def _pool(device: DeviceId) -> PoolId:
+    return PoolId(device.driver, device.pool)
