@@ -2,17 +2,19 @@
 
 import asyncio
 import time
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
 
-async def until(condition: Callable[[], Awaitable[T] | T], what: str, *, within: float = 10.0) -> T:
+async def until(
+    condition: Callable[[], Coroutine[Any, Any, T]], what: str, *, within: float = 10.0
+) -> T:
     """The condition's first true value; fails with `what` when there is none in `within` seconds."""
     deadline = time.monotonic() + within
     while True:
-        value: T = await condition()
+        value = await condition()
         if value:
             return value
         if time.monotonic() > deadline:
