@@ -123,7 +123,9 @@ def cost_of(name: str, device: Device | None, share: str | None, capacity: dict[
             for one in consumes
         },
         compatibility_groups={
-            one.counter_set: one.compatibility_groups for one in consumes if one.compatibility_groups
+            one.counter_set: one.compatibility_groups
+            for one in consumes
+            if one.compatibility_groups
         },
     )
 
@@ -199,7 +201,14 @@ def main(arguments: Sequence[str]) -> int:
         if same(vector.expected, answered):
             matching += 1
         elif "--failures" in arguments:
-            print(vector.name, vector.expected.outcome, vector.expected.error[:150], "| got", answered.outcome, answered.text[:150])
+            print(
+                vector.name,
+                vector.expected.outcome,
+                vector.expected.error[:150],
+                "| got",
+                answered.outcome,
+                answered.text[:150],
+            )
     print(f"{matching} of {total} match")
     return 0 if matching == total else 1
 

@@ -1,4 +1,4 @@
-"""The search: which devices can the claims of one pod have on one node?
+"""The search for the devices that the claims of one pod get on one node.
 
 Pure and complete: the semantics of Kubernetes 1.37's structured allocator (KEP-4381 and the KEPs
 named beside each feature). It reads slices, classes, claims and what is in use, and changes none

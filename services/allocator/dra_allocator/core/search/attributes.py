@@ -13,9 +13,9 @@ Value = tuple[str, int | bool | str]
 """One value with the name of its type."""
 
 Values = frozenset[Value]
-"""All values of one attribute; empty where this release cannot read them."""
+"""All values of one attribute."""
 
-UNREADABLE: Final[Values] = frozenset()
+UNREADABLE: Final[Values] = frozenset({("unreadable", "")})
 """An attribute that is there, but has no value that constraints can compare."""
 
 

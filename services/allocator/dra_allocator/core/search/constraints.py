@@ -27,15 +27,17 @@ class Constraint(msgspec.Struct, frozen=True, kw_only=True):
     def admit(self, state: State, values: Values | None, *, lists: bool) -> State:
         """Give the state with one more device; None if the device must not be added.
 
-        `values` is None where the device lacks the attribute. Without the gate for lists the
-        first device may have an attribute that cannot be read, but then no other may follow.
+        `values` is None where the device lacks the attribute. Without the gate for lists, a first
+        device may have an attribute that cannot be read, but then no other goes with it.
         """
-        if values is None or (values == UNREADABLE and (lists or state is not None)):
+        if values is None or (lists and values == UNREADABLE):
             return None
         if state is None:
             return values
+        if state >= UNREADABLE:
+            return None
         if self.distinct:
-            return None if state == UNREADABLE or state & values else state | values
+            return None if state & values else state | values
         return (state & values) or None
 
 

@@ -6,9 +6,9 @@ Everything here is independent of nodes, requests and of what is in use.
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-import kube_cel
 import msgspec
 
+import kube_cel
 from dra_allocator.core.search.capacity import Capacity, read_capacity
 from dra_allocator.core.search.features import Feature, Features
 from dra_shared.ids import DeviceId

@@ -30,7 +30,6 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     alternative: Alternative
     device: PoolDevice
-    consumed: dict[str, Quantity]
     states: tuple[State, ...]
     taken: Taken
 
@@ -90,7 +89,7 @@ def _build(
 def _cost(one: Chosen, share: str | None) -> Cost:
     if one.alternative.admin:
         return Cost(device=one.device.id, share_id=share, admin=True)
-    return cost_of(one.device, share, one.consumed)
+    return cost_of(one.device, share, one.taken.consumed)
 
 
 def _result(problem: Problem, one: Chosen, share: str | None) -> DeviceRequestAllocationResult:
@@ -107,7 +106,8 @@ def _result(problem: Problem, one: Chosen, share: str | None) -> DeviceRequestAl
         binding_conditions=(device.binding_conditions or None) if binding else None,
         binding_failure_conditions=(device.binding_failure_conditions or None) if binding else None,
         share_id=share,
-        consumed_capacity={name: str(amount) for name, amount in one.consumed.items()} or None,
+        consumed_capacity={name: str(amount) for name, amount in one.taken.consumed.items()}
+        or None,
         skip_node_operations=(one.device.slice.spec.skip_node_operations or None)
         if skipping
         else None,
@@ -165,8 +165,8 @@ def _node_selector(problem: Problem, chosen: Sequence[Chosen]) -> NodeSelector |
 
     Requirements of several selectors are merged into one term (KEP-4381).
     """
-    fields: dict[NodeSelectorRequirement, None] = {}
-    expressions: dict[NodeSelectorRequirement, None] = {}
+    fields: dict[tuple[object, ...], NodeSelectorRequirement] = {}
+    expressions: dict[tuple[object, ...], NodeSelectorRequirement] = {}
     for one in chosen:
         spec, device = one.device.slice.spec, one.device.device
         where = device if spec.per_device_node_selection else spec
@@ -177,11 +177,20 @@ def _node_selector(problem: Problem, chosen: Sequence[Chosen]) -> NodeSelector |
             message = f"device {one.device.id} has a node selector of {len(terms)} terms"
             raise ClaimError(ErrorKind.NODE_SELECTOR, message)
         for term in terms:
-            fields.update(dict.fromkeys(term.match_fields or ()))
-            expressions.update(dict.fromkeys(term.match_expressions or ()))
+            _add_new(term.match_fields or (), fields)
+            _add_new(term.match_expressions or (), expressions)
     if not fields and not expressions:
         return None
     term = NodeSelectorTerm(
-        match_expressions=tuple(expressions) or None, match_fields=tuple(fields) or None
+        match_expressions=tuple(expressions.values()) or None,
+        match_fields=tuple(fields.values()) or None,
     )
     return NodeSelector(node_selector_terms=(term,))
+
+
+def _add_new(
+    requirements: Sequence[NodeSelectorRequirement],
+    known: dict[tuple[object, ...], NodeSelectorRequirement],
+) -> None:
+    for one in requirements:
+        known.setdefault((one.key, one.operator, frozenset(one.values or ())), one)

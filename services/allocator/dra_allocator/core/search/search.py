@@ -196,14 +196,14 @@ class _Search:
             raise _BudgetUsedError
         alternative, trial = slot.alternative, self._trial(place.pool)
         found = candidates_of(self._problem, place.pool, alternative)
-        consumed = {} if alternative.admin else found.consumed.get(place.device, {})
-        roomy = trial.has_capacity(place.device, consumed)
+        consumed = found.consumed.get(place.device, {})
+        roomy = trial.has_capacity(place.device, consumed, admin=alternative.admin)
         takes_all = alternative.all_places is not None
         if not roomy and not takes_all:
             return None
         if not (found.usable & self._free(place.pool, alternative)) >> place.device & 1:
             return None
-        if not alternative.admin and not trial.is_available(place.device):
+        if not trial.is_available(place.device, admin=alternative.admin):
             return None
         states = self._constrain(slot, trial.pool.devices[place.device])
         if states is None or not roomy:
@@ -211,7 +211,6 @@ class _Search:
         return Chosen(
             alternative=alternative,
             device=trial.pool.devices[place.device],
-            consumed=consumed,
             states=states,
             taken=trial.take(place.device, alternative.claim, consumed, admin=alternative.admin),
         )

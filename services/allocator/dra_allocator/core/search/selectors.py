@@ -30,12 +30,13 @@ class Selectors:
     def derive(self, expression: str, device: kube_cel.Device) -> Values:
         """Give the value of an expression as constraints compare it. Raises SelectorError."""
         try:
-            v=self._program(expression).value(device)
+            v = self._program(expression).value(device)
         except kube_cel.EvaluationError as error:
             raise SelectorError(str(error)) from error
-        kind=type(v).__name__
-        if isinstance(v,list): return frozenset((type(x).__name__.replace("str","string"),x) for x in v)
-        return frozenset({(kind.replace("str","string"),v)})
+        kind = type(v).__name__
+        if isinstance(v, list):
+            return frozenset((type(x).__name__.replace("str", "string"), x) for x in v)
+        return frozenset({(kind.replace("str", "string"), v)})
 
     def _program(self, expression: str) -> kube_cel.Program:
         program = self._programs.get(expression)

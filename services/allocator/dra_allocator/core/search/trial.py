@@ -5,7 +5,7 @@ Never changes what is in use. One `PoolTrial` per pool, made when the search fir
 
 import msgspec
 
-from dra_allocator.core.search.devices import CounterName, PoolDevice
+from dra_allocator.core.search.devices import CounterName
 from dra_allocator.core.search.in_use import DeviceUse, PoolUse
 from dra_allocator.core.search.pools import Pool
 from dra_shared.quantity import Quantity
@@ -14,26 +14,30 @@ NOTHING = DeviceUse()
 
 
 class Taken(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """What one device was taken for, enough to give it back."""
+    """What was taken of one device, and how its pool stood before."""
 
     place: int
     claim: int
-    admin: bool
     consumed: dict[str, Quantity]
     charged: dict[CounterName, int]
-    groups: dict[str, frozenset[str]]
+    shares: int
+    busy_before: int
+    mine_before: int
+    groups_before: dict[str, frozenset[str]]
 
 
 class PoolTrial:
-    """One pool during a search."""
+    """One pool during a search.
+
+    `busy`: devices that only admin access can have, as a mask. `_mine`: per claim, devices that it
+    has whole or for admin access, which it must not get twice.
+    """
 
     def __init__(self, pool: Pool, use: PoolUse, claims: int) -> None:
         self.pool = pool
         self._use = use
-        self._by_claim = [0] * claims
-        """Devices that a claim has as a whole or for admin access: it must not get them twice."""
-        self.busy = _busy(pool, use)
-        """Devices that only admin access can have."""
+        self._mine = [0] * claims
+        self._busy = self._held_mask()
         self._shares: dict[int, int] = {}
         self._consumed: dict[int, dict[str, int]] = {}
         self._left = {
@@ -42,13 +46,19 @@ class PoolTrial:
         self._overdrawn = any(left < 0 for left in self._left.values())
         self._groups = use.groups()
 
+    def pays(self, *, admin: bool) -> bool:
+        """Say whether taking a device costs anything: admin access takes nothing (KEP-5018)."""
+        return not admin
+
     def free(self, claim: int, *, admin: bool) -> int:
         """Give the devices that a request of the claim may look at, as a mask."""
         everything = (1 << len(self.pool.devices)) - 1
-        return everything & ~self._by_claim[claim] & (~0 if admin else ~self.busy)
+        return everything & ~self._mine[claim] & (~0 if admin else ~self._busy)
 
-    def has_capacity(self, place: int, consumed: dict[str, Quantity]) -> bool:
+    def has_capacity(self, place: int, consumed: dict[str, Quantity], *, admin: bool) -> bool:
         """Say whether a share that takes this much still fits (KEP-5075)."""
+        if not consumed or not self.pays(admin=admin):
+            return True
         held = self._held(place).capacity
         taken = self._consumed.get(place, {})
         capacities = self.pool.devices[place].capacities
@@ -57,48 +67,48 @@ class PoolTrial:
             for name, amount in consumed.items()
         )
 
-    def is_available(self, place: int) -> bool:
+    def is_available(self, place: int, *, admin: bool) -> bool:
         """Say whether counters and compatibility groups let a device, or a share of it, be taken."""
-        return self._charge(place) is not None and self._goes_with_others(place)
+        if not self.pool.devices[place].groups or not self.pays(admin=admin):
+            return True
+        return self._charge(place) is not None and all(self._common_groups(place).values())
 
     def take(self, place: int, claim: int, consumed: dict[str, Quantity], *, admin: bool) -> Taken:
-        """Take an available device, or a share of it; admin access takes nothing (KEP-5018)."""
+        """Take an available device, or a share of it."""
+        pays = self.pays(admin=admin)
+        whole = not self.pool.devices[place].shareable
         taken = Taken(
             place=place,
             claim=claim,
-            admin=admin,
-            consumed=consumed,
-            charged={} if admin else self._charge(place) or {},
-            groups=self._groups,
+            consumed=consumed if pays else {},
+            charged=(self._charge(place) or {}) if pays else {},
+            shares=1 if pays and not whole else 0,
+            busy_before=self._busy,
+            mine_before=self._mine[claim],
+            groups_before=self._groups,
         )
-        device = self.pool.devices[place]
-        if not device.shareable:
-            self._by_claim[claim] |= 1 << place
-            self.busy |= 0 if admin else 1 << place
-        if not admin:
-            self._count(taken, 1)
-            if device.groups:
-                self._groups = self._groups | self._common_groups(device)
+        self._count(taken, 1)
+        if whole:
+            self._mine[claim] |= 1 << place
+        if pays:
+            self._busy |= (1 << place) if whole else 0
+            self._groups = self._groups | self._common_groups(place)
         return taken
 
     def give_back(self, taken: Taken) -> None:
         """Undo the latest taking that was not undone."""
-        bit = 1 << taken.place
-        self._groups = taken.groups
-        if not self.pool.devices[taken.place].shareable:
-            self._by_claim[taken.claim] &= ~bit
-            self.busy &= ~0 if taken.admin else ~bit
-        if not taken.admin:
-            self._count(taken, -1)
+        self._count(taken, -1)
+        self._busy = taken.busy_before
+        self._mine[taken.claim] = taken.mine_before
+        self._groups = taken.groups_before
 
     def _count(self, taken: Taken, sign: int) -> None:
-        place = taken.place
-        for name, amount in taken.charged.items():
-            self._left[name] -= sign * amount
-        if not self.pool.devices[place].shareable:
+        for counter, amount in taken.charged.items():
+            self._left[counter] -= sign * amount
+        if not taken.shares:
             return
-        self._shares[place] = self._shares.get(place, 0) + sign
-        consumed = self._consumed.setdefault(place, {})
+        self._shares[taken.place] = self._shares.get(taken.place, 0) + sign
+        consumed = self._consumed.setdefault(taken.place, {})
         for name, quantity in taken.consumed.items():
             consumed[name] = consumed.get(name, 0) + sign * quantity.nanos
 
@@ -119,25 +129,21 @@ class PoolTrial:
             return None
         return charge
 
-    def _goes_with_others(self, place: int) -> bool:
-        """Say whether the device may stand beside what its counter sets hold (KEP-5729)."""
-        return all(self._common_groups(self.pool.devices[place]).values())
-
-    def _common_groups(self, device: PoolDevice) -> dict[str, frozenset[str]]:
+    def _common_groups(self, place: int) -> dict[str, frozenset[str]]:
+        """Give what the device's compatibility groups share with what its counter sets hold (KEP-5729)."""
         return {
             counter_set: self._groups.get(counter_set, groups) & groups
-            for counter_set, groups in device.groups.items()
+            for counter_set, groups in self.pool.devices[place].groups.items()
         }
 
     def _held(self, place: int) -> DeviceUse:
         return self._use.devices.get(self.pool.devices[place].id.device, NOTHING)
 
-
-def _busy(pool: Pool, use: PoolUse) -> int:
-    """Give the devices that are held whole, or held in shares although they are not shareable now."""
-    busy = 0
-    for name, held in use.devices.items():
-        place = pool.index.get(name)
-        if place is not None and (held.whole or not pool.devices[place].shareable):
-            busy |= 1 << place
-    return busy
+    def _held_mask(self) -> int:
+        """Give the devices held whole, or held in shares although they are not shareable now."""
+        held = 0
+        for name, use in self._use.devices.items():
+            place = self.pool.index.get(name)
+            if place is not None and (use.whole or not self.pool.devices[place].shareable):
+                held |= 1 << place
+        return held
