@@ -1,0 +1,45 @@
+"""`dra export`: the log as a file of JSON lines."""
+
+from pathlib import Path
+from typing import Final
+
+import click
+
+from dra_cli.commands.options import at_option, run, source, source_options
+from dra_cli.core.export import json_line
+from dra_cli.core.position import Position
+from dra_cli.edge.logs import Source, opened, records
+
+HELP: Final = """\
+Write the log to FILE, one JSON object a line; all commands read it with --log FILE.
+
+It holds names of nodes, namespaces, pods and claims, and the parameters of claims, but no
+secrets.
+
+\b
+Example:
+  dra export ledger.jsonl && dra verify --log ledger.jsonl
+"""
+
+
+@click.command("export", help=HELP)
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@at_option
+@source_options
+def command(file: Path, at: Position, nats: str, log: Path | None) -> None:
+    """Runs `dra export`."""
+    run(_export(file, at, source(nats, log)))
+
+
+async def _export(file: Path, at: Position, where: Source) -> None:
+    count = 0
+    async with opened(where) as log:
+        try:
+            with file.open("xb") as lines:
+                async for record in records(log, at):
+                    lines.write(json_line(record) + b"\n")
+                    count += 1
+        except FileExistsError as error:
+            message = f"{file} is there already; choose another name or remove it"
+            raise click.UsageError(message) from error
+    click.echo(f"{count} facts of {where} are in {file}", err=True)

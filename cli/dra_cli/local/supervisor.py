@@ -1,0 +1,112 @@
+"""Keeps programs running: starts them, starts them again, stops them in order, leaves nothing."""
+
+import asyncio
+import signal
+from pathlib import Path
+from typing import Final
+
+from dra_cli.edge.rest import answers
+from dra_cli.local.child import Child, NotReadyError, Program, may_start_again
+
+RESTART_PAUSE: Final = 0.1
+LOOK_AGAIN: Final = 0.03
+PATIENCE: Final = 5.0
+"""Seconds that a program has to end in good order before it is killed."""
+
+
+class NoSuchProgramError(Exception):
+    """The caller named a program that was never started."""
+
+    def __init__(self, name: str, known: list[str]) -> None:
+        super().__init__(f"no program {name!r} runs here; there are {', '.join(known)}")
+
+
+class Supervisor:
+    """The programs of one local system, each with a log file in `logs`.
+
+    A program that asks to be started again (exit code 75) or is killed gets a new process, unless
+    `restart` is off; any other end is for good, and `check` tells of it.
+    """
+
+    def __init__(self, logs: Path, *, restart: bool = True) -> None:
+        self._logs = logs
+        self._restart = restart
+        self._children: dict[str, Child] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._groups: list[tuple[str, ...]] = []
+        self._ended = asyncio.Event()
+        self._stopping = asyncio.Event()
+
+    def start(self, *programs: Program) -> None:
+        """Starts programs as one group: groups are stopped in the reverse order of their start."""
+        for program in programs:
+            child = Child(program, self._logs / f"{program.name}.log")
+            self._children[program.name] = child
+            self._tasks[program.name] = asyncio.create_task(self._keep(child))
+        self._groups.append(tuple(program.name for program in programs))
+
+    def start_again(self, name: str) -> None:
+        """Starts a program that ended; nothing happens if it runs."""
+        child = self.child(name)
+        if self._tasks[name].done():
+            child.ended = None
+            self._tasks[name] = asyncio.create_task(self._keep(child))
+
+    def child(self, name: str) -> Child:
+        """The program with this name; raises NoSuchProgramError."""
+        if name not in self._children:
+            raise NoSuchProgramError(name, sorted(self._children))
+        return self._children[name]
+
+    async def ready(self, *names: str, within: float) -> None:
+        """Waits until all these programs say that they are ready; all of them if none is named.
+
+        Raises ProgramEndedError, or NotReadyError when the seconds are over.
+        """
+        await asyncio.gather(
+            *(self._ready(self.child(name), within) for name in names or self._children)
+        )
+
+    def check(self) -> None:
+        """Raises ProgramEndedError if any program ended for good."""
+        for child in self._children.values():
+            if error := child.error():
+                raise error
+
+    async def failure(self) -> None:
+        """Waits until a program ends for good, and raises its ProgramEndedError."""
+        await self._ended.wait()
+        self.check()
+
+    async def stop(self) -> None:
+        """Ends all programs, the last group first; kills what does not end in time."""
+        self._stopping.set()
+        for group in reversed(self._groups):
+            await asyncio.gather(*(self._stop(name) for name in group))
+
+    async def _keep(self, child: Child) -> None:
+        while not self._stopping.is_set():
+            code = await child.run()
+            lives_on = self._restart and may_start_again(code)
+            if not (lives_on or self._stopping.is_set()):
+                child.ended = code
+                self._ended.set()
+                return
+            await asyncio.sleep(RESTART_PAUSE)
+
+    async def _ready(self, child: Child, within: float) -> None:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + within
+        while (says := await answers(child.program.ready)) != "":
+            if error := child.error():
+                raise error
+            if loop.time() > deadline:
+                raise NotReadyError(child.program.name, within, says, child.log)
+            await asyncio.sleep(LOOK_AGAIN)
+
+    async def _stop(self, name: str) -> None:
+        task = self._tasks[name]
+        self._children[name].signal(signal.SIGTERM)
+        await asyncio.wait((task,), timeout=PATIENCE)
+        task.cancel()
+        await asyncio.wait((task,))
