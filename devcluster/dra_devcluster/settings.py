@@ -7,6 +7,8 @@ from typing import Final
 
 import msgspec
 
+from dra_devcluster.kubelet.place import NODE_FORM, Place, parse_place
+
 DESCRIPTION: Final = """\
 A pocket Kubernetes in one process, for local work on dynamic resource allocation (DRA).
 
@@ -27,20 +29,11 @@ below --root, for every node:
   NODE/cdi/                where it writes CDI files"""
 
 
-class Node(msgspec.Struct, frozen=True, kw_only=True):
-    """One node to pretend, and what it can hold besides devices."""
-
-    name: str
-    cpu: str = "8"
-    memory: str = "32Gi"
-    pods: str = "110"
-
-
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """What one devcluster is made of."""
 
     root: Path
-    nodes: tuple[Node, ...] = ()
+    nodes: tuple[Place, ...] = ()
     host: str = "127.0.0.1"
     port: int = 0
     kubelet_port: int = 0
@@ -54,24 +47,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return self.kubeconfig or self.root / "kubeconfig"
 
 
-def parse_node(text: str) -> Node:
-    """``NAME[,cpu=8][,memory=32Gi][,pods=110]`` as a node. Raises ``ArgumentTypeError``."""
-    name, *pairs = text.split(",")
-    try:
-        fields = dict(pair.split("=", maxsplit=1) for pair in pairs)
-        return msgspec.convert({"name": name, **fields}, _StrictNode, strict=True).node()
-    except (ValueError, msgspec.ValidationError) as wrong:
-        problem = f"{text!r} is not NAME[,cpu=8][,memory=32Gi][,pods=110]: {wrong}"
-        raise argparse.ArgumentTypeError(problem) from wrong
-
-
-class _StrictNode(Node, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A node as typed by a person: a misspelt field is an error."""
-
-    def node(self) -> Node:
-        return Node(name=self.name, cpu=self.cpu, memory=self.memory, pods=self.pods)
-
-
 def parse_arguments(arguments: Sequence[str]) -> Settings:
     """The settings a command line asks for; exits with a usage message if it makes no sense."""
     parser = argparse.ArgumentParser(
@@ -82,8 +57,8 @@ def parse_arguments(arguments: Sequence[str]) -> Settings:
     )
     add = parser.add_argument
     add("--root", type=Path, required=True, help="folder for sockets, CDI files and kubeconfig")
-    add("--node", type=parse_node, action="append", default=[], dest="nodes",
-        metavar="NAME[,cpu=8][,memory=32Gi][,pods=110]", help="pretend this node (repeatable)")  # fmt: skip
+    add("--node", type=parse_place, action="append", default=[], dest="nodes",
+        metavar=NODE_FORM, help="pretend this node (repeatable)")  # fmt: skip
     add("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     add(
         "--port", type=int, default=8001, help="API server's port, 0 for any (default: %(default)s)"
@@ -95,4 +70,4 @@ def parse_arguments(arguments: Sequence[str]) -> Settings:
     )
     add("--keep-slices", action="store_false", dest="wipe_slices",
         help="leave ResourceSlices of a driver that went away")  # fmt: skip
-    return msgspec.convert(vars(parser.parse_args(arguments)), Settings, from_attributes=False)
+    return msgspec.convert(vars(parser.parse_args(arguments)), Settings)

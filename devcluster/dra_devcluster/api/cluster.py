@@ -6,7 +6,7 @@ else happens.
 """
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 from uuid import uuid4
 
@@ -103,8 +103,9 @@ class Cluster:
         created = strategy.for_create(
             resource, {**obj, "metadata": metadata}, str(uuid4()), self.now()
         )
-        admit(resource, created)
-        validate(Write(resource=resource, new=created, admin=self._is_admin(namespace)))
+        labels = self._namespace_labels(namespace)
+        admit(resource, created, labels)
+        validate(Write(resource=resource, new=created, admin=_may_have_admin_access(labels)))
         if self.store.get(resource, key_of(created)):
             raise already_exists(resource, metadata["name"])
         return created if options.dry_run else self.store.put(resource, created)
@@ -140,14 +141,14 @@ class Cluster:
         if new["metadata"].get("uid", old["metadata"]["uid"]) != old["metadata"]["uid"]:
             raise _uid_is_immutable(resource, key.name, new["metadata"]["uid"])
         prepared = self._prepared(resource, new, old, options.subresource)
-        admin = self._is_admin(key.namespace)
+        labels = self._namespace_labels(key.namespace)
         validate(
             Write(
                 resource=resource,
                 new=prepared,
                 old=old,
                 subresource=options.subresource,
-                admin=admin,
+                admin=_may_have_admin_access(labels),
             )
         )
         if options.dry_run or prepared == old:
@@ -189,10 +190,10 @@ class Cluster:
             )
             raise forbidden(resource, name, why)
 
-    def _is_admin(self, namespace: str) -> bool:
+    def _namespace_labels(self, namespace: str) -> dict[str, str]:
         found = self.store.get(NAMESPACES, Key("", namespace))
-        labels = found["metadata"].get("labels", {}) if found else {}
-        return bool(labels.get(ADMIN_LABEL) == "true")
+        labels: dict[str, str] = found["metadata"].get("labels", {}) if found else {}
+        return labels
 
     def _name_for(self, resource: Resource, metadata: Object) -> str:
         if name := metadata.get("name"):
@@ -204,6 +205,10 @@ class Cluster:
         digest = hashlib.sha256(f"{prefix}{self.store.revision}".encode()).digest()
         suffix = "".join(SUFFIX_LETTERS[byte % len(SUFFIX_LETTERS)] for byte in digest[:5])
         return f"{prefix[:58]}{suffix}"
+
+
+def _may_have_admin_access(namespace_labels: Mapping[str, str]) -> bool:
+    return namespace_labels.get(ADMIN_LABEL) == "true"
 
 
 def _check_kind(resource: Resource, body: Any) -> None:

@@ -13,6 +13,7 @@ import msgspec
 
 from dra_devcluster.api.errors import ApiError
 from dra_devcluster.api.resources import Object
+from dra_shared.quantity import QuantityError, parse_quantity
 
 SCALARS: Final[dict[str, tuple[type, ...]]] = {
     "string": (str,),
@@ -102,7 +103,14 @@ def _scalar(value: Any, word: str, path: str) -> Any:
         raise WrongTypeError(
             f"cannot unmarshal {type(value).__name__} into field {path} of type {word}"
         )
-    return str(value) if word == "quantity" else value
+    return _quantity(str(value), path) if word == "quantity" else value
+
+
+def _quantity(text: str, path: str) -> str:
+    try:
+        return str(parse_quantity(text))
+    except QuantityError as wrong:
+        raise WrongTypeError(f"cannot unmarshal {path}: {wrong}") from wrong
 
 
 def _expect(value: Any, wanted: type, path: str, word: str) -> None:

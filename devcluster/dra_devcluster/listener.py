@@ -1,4 +1,4 @@
-"""The API server on a socket: opens it, says where, closes it."""
+"""An HTTP application on a socket: opens it, says where, closes it."""
 
 import errno
 from contextlib import AsyncExitStack
@@ -16,7 +16,7 @@ class PortTakenError(Exception):
         )
 
 
-class Server:
+class Listener:
     """An application on one address; as a context manager it listens as long as it is open."""
 
     def __init__(self, application: web.Application, host: str, port: int) -> None:

@@ -1,0 +1,58 @@
+"""ResourceSlices of drivers that went away: deleted, as the kubelet does after a while.
+
+Also at the stand-in's own start, when no driver has registered yet.
+"""
+
+import asyncio
+from typing import Final
+
+import structlog
+
+from dra_devcluster.kubelet.client import DRA, Client, RefusedError, ServerAwayError
+from dra_devcluster.kubelet.plugins import PluginRegistry
+
+LOOK_SECONDS: Final = 0.5
+log = structlog.get_logger()
+
+
+class SliceWiper:
+    """Watches over the slices of one node."""
+
+    def __init__(self, client: Client, node: str, registry: PluginRegistry, delay: float) -> None:
+        self._client = client
+        self._node = node
+        self._registry = registry
+        self._delay = delay
+        self._lost_at: dict[str, float] = {}
+        self._wiped: set[str] = set()
+
+    async def run(self) -> None:
+        """Wipe all at once, then each driver's when it has been away long enough."""
+        started = False
+        while True:
+            try:
+                if not started:
+                    await self._wipe("")
+                    started = True
+                await self.look(asyncio.get_running_loop().time())
+            except (RefusedError, ServerAwayError) as failed:
+                log.warning("slices not wiped, trying again", node=self._node, reason=str(failed))
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def look(self, now: float) -> None:
+        """Note who is there, and wipe after whom has been gone for the delay."""
+        for name in self._registry.names:
+            if self._registry.driver(name):
+                self._lost_at.pop(name, None)
+                self._wiped.discard(name)
+            elif name not in self._wiped and self._is_overdue(name, now):
+                await self._wipe(name)
+                self._wiped.add(name)
+
+    def _is_overdue(self, name: str, now: float) -> bool:
+        return now - self._lost_at.setdefault(name, now) >= self._delay
+
+    async def _wipe(self, driver: str) -> None:
+        selector = f"spec.nodeName={self._node}" + (f",spec.driver={driver}" if driver else "")
+        await self._client.delete(f"{DRA}/resourceslices?fieldSelector={selector}")
+        log.info("slices wiped", node=self._node, driver=driver or "all")
