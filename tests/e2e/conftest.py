@@ -6,6 +6,7 @@ All tests here run on the session's event loop, because the control plane lives 
 import itertools
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -82,6 +83,9 @@ async def tenant_may_claim(plane: ControlPlane, namespace: str) -> bool:
 async def policies_in_force(plane: ControlPlane) -> None:
     """Returns once all policies act: the API server takes up to two seconds to notice them."""
     claims = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
+    given = {"status": {"allocation": an_allocation("node", "gpu-0", EPOCH)}}
+    mark = "resource.kubernetes.io/extended-resource-claim"
+    marked = {"metadata": {"annotations": {mark: "true"}}}
     await plane.api("POST", claims, a_claim("probe"))
 
     async def all_act() -> bool:
@@ -91,16 +95,16 @@ async def policies_in_force(plane: ControlPlane) -> None:
         return (
             "schedulingGates" in gated["spec"]
             and "finalizers" in kept["metadata"]
-            and await is_denied()
+            and await is_denied("/status", given, Identity.SCHEDULER)
+            and await is_denied("", marked, Identity.ADMIN)
         )
 
-    async def is_denied() -> bool:
-        status = {"status": {"allocation": an_allocation("node", "gpu-0", EPOCH)}}
-        path = f"{claims}/probe/status?dryRun=All"
+    async def is_denied(subresource: str, patch: dict[str, Any], identity: Identity) -> bool:
+        path = f"{claims}/probe{subresource}?dryRun=All"
         try:
-            await plane.api("PATCH", path, status, Identity.SCHEDULER)
+            await plane.api("PATCH", path, patch, identity)
         except ApiError as refusal:
-            return "dra-ledger" in refusal.message
+            return "ValidatingAdmissionPolicy" in refusal.message
         return False
 
     await eventually("the policies are in force", all_act)

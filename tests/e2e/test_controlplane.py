@@ -258,6 +258,17 @@ async def test_nobody_else_may_mark_a_claim_as_an_extended_resource(
         )
 
 
+@pytest.mark.parametrize("kind", ["containers", "initContainers"])
+async def test_a_pod_may_not_have_the_scheduler_allocate_by_a_resource_name(
+    control_plane: ControlPlane, namespace: str, kind: str
+) -> None:
+    limits = {f"deviceclass.resource.kubernetes.io/{DRIVER}": "1"}
+    container = {"name": "asks", "image": "none", "resources": {"limits": limits}}
+    pod = a_pod("p", **{kind: [container]})
+    with refused_with("with a resource claim of that class"):
+        await control_plane.api("POST", pods(namespace), pod, Identity.TENANT)
+
+
 async def test_a_pod_whose_claim_the_bridge_allocated_is_bound_and_released(
     control_plane: ControlPlane, namespace: str, node: str
 ) -> None:
@@ -287,6 +298,30 @@ async def test_a_pod_whose_claim_the_bridge_allocated_is_bound_and_released(
 
     await control_plane.api("DELETE", pod_path)
     await eventually("its claim is gone too", gone(control_plane, claim_path))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(f"{RESOURCE}/{kind}" for kind in ("resourceclaims", "resourceslices", "deviceclasses")),
+        f"{RESOURCE}/devicetaintrules",
+        *(f"/api/v1/{kind}" for kind in ("nodes", "pods", "namespaces")),
+    ],
+)
+async def test_the_bridge_reads_what_decisions_depend_on(
+    control_plane: ControlPlane, path: str
+) -> None:
+    assert "items" in await control_plane.api("GET", path, identity=Identity.BRIDGE)
+
+
+async def test_the_bridge_publishes_slices(control_plane: ControlPlane) -> None:
+    path = f"{RESOURCE}/resourceslices"
+    slice_ = a_slice("published-node", 2)
+    name = slice_["metadata"]["name"]
+    await control_plane.api("POST", path, slice_, Identity.BRIDGE)
+    grown = {"spec": a_slice("published-node", 3)["spec"]}
+    await control_plane.api("PATCH", f"{path}/{name}", grown, Identity.BRIDGE)
+    await control_plane.api("DELETE", f"{path}/{name}", identity=Identity.BRIDGE)
 
 
 @pytest.mark.parametrize(
