@@ -5,7 +5,7 @@ where the event stands. What went out together is repeated in the same order.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 import msgspec
@@ -24,6 +24,7 @@ FIRST_WAIT: Final = 1.0
 LONGEST_WAIT: Final = 5.0
 """Seconds to wait for acknowledgements before sending again; doubles up to the longest."""
 
+LOOK: Final = 0.1
 BUSY_PAUSE: Final = 0.002
 RETRY_PAUSE: Final = 0.05
 
@@ -89,7 +90,7 @@ class Publisher:
             await self._listen()
             for event in events:
                 tokens.append(await self._publish(event, epoch))  # noqa: PERF401 - kept on failure
-            await asyncio.wait([self._waiting[token] for token in tokens], timeout=wait)
+            await self._acknowledged([self._waiting[token] for token in tokens], wait)
         except NatsError as error:
             if self._client.is_closed:
                 message = f"the connection to NATS was closed for good: {error}"
@@ -99,6 +100,17 @@ class Publisher:
             futures = [self._waiting.pop(token) for token in tokens]
         acks = [f.result() if f.done() and not f.cancelled() else None for f in futures]
         return acks + [None] * (len(events) - len(acks))
+
+    async def _acknowledged(self, futures: Sequence[asyncio.Future[_Ack]], wait: float) -> None:
+        """Waits for all answers, but not over a reconnection: what was in flight then is lost."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + wait
+        connection = self._client.stats["reconnects"]
+        pending: Collection[asyncio.Future[_Ack]] = futures
+        while pending and loop.time() < deadline:
+            _, pending = await asyncio.wait(pending, timeout=LOOK)
+            if self._client.stats["reconnects"] != connection:
+                return
 
     async def _listen(self) -> None:
         if not self._subscribed:

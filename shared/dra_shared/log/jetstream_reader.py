@@ -7,6 +7,7 @@ ordered consumer loses events silently under load; its `fetch` reaches 3% of the
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -54,13 +55,14 @@ class Pull:
         self._told = False
         self._subscription: Subscription | None = None
         self.pending = pending
+        self.name = name
 
     async def start(self) -> None:
         """Begins to listen."""
         self._subscription = await subscribe(self._client, self._inbox, self._arrive)
 
     async def stop(self) -> None:
-        """Ends listening; the server forgets the consumer by itself."""
+        """Ends listening."""
         if self._subscription is not None:
             await unsubscribe(self._client, self._subscription)
 
@@ -154,17 +156,23 @@ class Reader:
                 after = batch[-1].sequence if batch else after
                 yield batch
         finally:
-            if pull is not None:
-                await pull.stop()
+            await self._forget(pull)
 
     async def _recover(self, pull: Pull | None, error: Exception) -> None:
         if self._client.is_closed:
             message = f"the connection to NATS was closed for good: {error}"
             raise LogUnavailableError(message) from error
         self.resets += 1
-        if pull is not None:
-            await pull.stop()
+        await self._forget(pull)
         await asyncio.sleep(RETRY_PAUSE)
+
+    async def _forget(self, pull: Pull | None) -> None:
+        """Ends a pull and its consumer; a server that cannot be asked forgets it by itself."""
+        if pull is None or self._client.is_closed:
+            return
+        with suppress(NatsError, TimeoutError):
+            await pull.stop()
+            await self._context.delete_consumer(self._stream, pull.name)
 
     async def _resume(self, after: int) -> Pull:
         config = api.ConsumerConfig(
