@@ -1,0 +1,354 @@
+"""
+Works out the type of every node and which overloads each call can mean.
+
+Follows cel-go's checker: the first fault ends it. Literals that can never work and the
+type of the whole expression are checked in ``validation``.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from kube_cel.declarations import Function, Overload
+from kube_cel.errors import ExpressionFault
+from kube_cel.inference import Inference, instantiated, less_specific
+from kube_cel.syntax import (
+    Call,
+    Comprehension,
+    Ident,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    MessageLiteral,
+    Node,
+    Select,
+    qualified_name,
+)
+from kube_cel.types import (
+    BOOL,
+    BYTES,
+    DOUBLE,
+    DYN,
+    INT,
+    NAMED_TYPES,
+    NULL,
+    STRING,
+    UINT,
+    Kind,
+    Type,
+    is_optional,
+    list_of,
+    map_of,
+    optional_of,
+    type_of,
+)
+from kube_cel.values.numbers import Uint
+
+
+class Scope(msgspec.Struct, frozen=True):
+    """What an expression may name: variables, the fields of object types, functions."""
+
+    variables: Mapping[str, Type]
+    fields: Mapping[Type, Mapping[str, Type]]
+    functions: Mapping[str, Function]
+
+
+class Resolution(msgspec.Struct, frozen=True, eq=False):
+    """What a call means; ``qualified`` says that its target is only part of its name."""
+
+    function: Function
+    overloads: tuple[Overload, ...]
+    qualified: bool = False
+
+
+class Checked(msgspec.Struct, frozen=True, eq=False):
+    """A tree with what the checker found out, by node number."""
+
+    root: Node
+    types: Mapping[int, Type]
+    calls: Mapping[int, Resolution]
+    type_names: Mapping[int, str]
+
+    def type(self, node: Node) -> Type:
+        """The type of a node."""
+        return self.types[node.id]
+
+
+_LITERALS: Final[dict[type, Type]] = {
+    bool: BOOL,
+    int: INT,
+    Uint: UINT,
+    float: DOUBLE,
+    str: STRING,
+    bytes: BYTES,
+    type(None): NULL,
+}
+
+
+def check(root: Node, scope: Scope) -> Checked:
+    """The tree with its types. Raises ``ExpressionFault`` where they do not fit."""
+    checker = Checker(scope)
+    checker.check(root)
+    resolve = checker.inference.resolved
+    types = {number: resolve(type_, rest_dyn=True) for number, type_ in checker.types.items()}
+    return Checked(root, types, checker.calls, checker.type_names)
+
+
+class Checker:
+    """One pass over one tree."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.inference = Inference()
+        self.types: dict[int, Type] = {}
+        self.calls: dict[int, Resolution] = {}
+        self.type_names: dict[int, str] = {}
+        self._scope = scope
+        self._locals: dict[str, list[Type]] = {}
+
+    def check(self, node: Node) -> Type:
+        """The type of a node, noted for it and for everything below."""
+        match node:
+            case Literal(value=value):
+                found = _LITERALS[value.__class__]
+            case Ident():
+                found = self._ident(node, node.name)
+            case Select():
+                found = self._select(node)
+            case Call():
+                found = self._call(node)
+            case ListLiteral():
+                found = self._list(node)
+            case MapLiteral():
+                found = self._map(node)
+            case Comprehension():
+                found = self._comprehension(node)
+            case MessageLiteral(name=name):
+                raise _undeclared(node, name)
+        self.types[node.id] = found
+        return found
+
+    def _ident(self, node: Node, name: str) -> Type:
+        found = self._named(node, name)
+        if found is None:
+            raise _undeclared(node, name)
+        return found
+
+    def _named(self, node: Node, name: str) -> Type | None:
+        hidden = self._locals.get(name)
+        if hidden:
+            return hidden[-1]
+        if name in NAMED_TYPES:
+            self.type_names[node.id] = NAMED_TYPES[name].name
+            return type_of(NAMED_TYPES[name])
+        return self._scope.variables.get(name)
+
+    def _select(self, node: Select) -> Type:
+        name = qualified_name(node)
+        if name is not None and name in NAMED_TYPES:
+            return self._ident(node, name)
+        operand = self.check(node.operand)
+        found = self._field(node, operand, node.field)
+        return BOOL if node.test_only else found
+
+    def _field(self, node: Node, operand: Type, field: str) -> Type:
+        target = self.inference.resolved(operand)
+        if is_optional(target):
+            return optional_of(self._plain_field(node, target.params[0], field))
+        return self._plain_field(node, target, field)
+
+    def _plain_field(self, node: Node, target: Type, field: str) -> Type:
+        target = self.inference.resolved(target)
+        match target.kind:
+            case Kind.MAP:
+                return target.params[1]
+            case Kind.OBJECT:
+                return self._object_field(node, target, field)
+            case Kind.VARIABLE:
+                self.inference.assignable((DYN,), (target,))
+                return DYN
+            case Kind.DYN | Kind.ANY | Kind.ERROR:
+                return DYN
+            case _:
+                raise ExpressionFault(
+                    node.offset, f"type '{target}' does not support field selection"
+                )
+
+    def _object_field(self, node: Node, target: Type, field: str) -> Type:
+        fields = self._scope.fields.get(target)
+        if fields is None:
+            message = f"unexpected failed resolution of '{target.name}'"
+            raise ExpressionFault(node.offset, message)
+        if field not in fields:
+            raise ExpressionFault(node.offset, f"undefined field '{field}'")
+        return fields[field]
+
+    def _call(self, node: Call) -> Type:
+        if node.function == "_?._":
+            return self._optional_select(node)
+        args = tuple(self.check(arg) for arg in node.args)
+        if node.target is None:
+            return self._resolve(node, self._function(node, node.function), args)
+        prefix = qualified_name(node.target)
+        if prefix is not None:
+            function = self._scope.functions.get(f"{prefix}.{node.function}")
+            if function is not None:
+                return self._resolve(node, function, args, qualified=True)
+        target = self.check(node.target)
+        return self._resolve(node, self._function(node, node.function), (target, *args))
+
+    def _optional_select(self, node: Call) -> Type:
+        operand, field = node.args
+        if not isinstance(field, Literal) or not isinstance(field.value, str):
+            raise ExpressionFault(field.offset, "unsupported optional field selection")
+        self.types[field.id] = STRING
+        target = self.check(operand)
+        found = self._field(node, target, field.value)
+        function = self._scope.functions["_?._"]
+        self.calls[node.id] = Resolution(function, function.overloads)
+        return found if is_optional(found) else optional_of(found)
+
+    def _function(self, node: Call, name: str) -> Function:
+        function = self._scope.functions.get(name)
+        if function is None:
+            raise _undeclared(node, name)
+        return function
+
+    def _resolve(
+        self, node: Call, function: Function, args: tuple[Type, ...], *, qualified: bool = False
+    ) -> Type:
+        member = node.target is not None and not qualified
+        overloads: list[Overload] = []
+        result: Type | None = None
+        for overload in function.overloads:
+            if overload.member is not member:
+                continue
+            matched = self._match(overload, args)
+            if matched is None:
+                continue
+            overloads.append(overload)
+            if result is None:
+                result = matched
+            elif result.kind is not Kind.DYN and matched != result:
+                result = DYN
+        if result is None:
+            raise self._no_overload(node, function.name, args, member=member)
+        self.calls[node.id] = Resolution(function, tuple(overloads), qualified)
+        return result
+
+    def _match(self, overload: Overload, args: tuple[Type, ...]) -> Type | None:
+        """The result type if the arguments fit."""
+        infer = self.inference
+        wanted = overload.params
+        if len(wanted) != len(args):
+            if overload.id not in _VARIADIC:
+                return None
+            wanted = wanted[:1] * len(args)
+        variables: dict[Type, Type] = {}
+        params = tuple(instantiated(param, variables, infer) for param in wanted)
+        if not infer.assignable(args, params):
+            return None
+        return infer.resolved(instantiated(overload.result, variables, infer))
+
+    def _no_overload(
+        self, node: Call, name: str, args: tuple[Type, ...], *, member: bool
+    ) -> ExpressionFault:
+        shown = [str(self.inference.resolved(arg, rest_dyn=True)) for arg in args]
+        applied = f"{shown[0]}.({', '.join(shown[1:])})" if member else f"({', '.join(shown)})"
+        message = f"found no matching overload for '{name}' applied to '{applied}'"
+        return ExpressionFault(node.offset, message)
+
+    def _list(self, node: ListLiteral) -> Type:
+        element: Type | None = None
+        for position, item in enumerate(node.elements):
+            found = self.check(item)
+            if position in node.optional:
+                found = self._unwrapped(item, found)
+            element = self._joined(element, found)
+        return list_of(self.inference.fresh() if element is None else element)
+
+    def _map(self, node: MapLiteral) -> Type:
+        key: Type | None = None
+        value: Type | None = None
+        for entry in node.entries:
+            key = self._joined(key, self.check(entry.key))
+            found = self.check(entry.value)
+            if entry.optional:
+                found = self._unwrapped(entry.value, found)
+            value = self._joined(value, found)
+        fresh = self.inference.fresh
+        return map_of(key or fresh(), value or fresh())
+
+    def _unwrapped(self, node: Node, type_: Type) -> Type:
+        found = self.inference.resolved(type_)
+        if is_optional(found):
+            return found.params[0]
+        raise ExpressionFault(
+            node.offset, f"expected type 'optional_type({found})' but found '{found}'"
+        )
+
+    def _joined(self, before: Type | None, now: Type) -> Type:
+        if before is None:
+            return now
+        if not self.inference.assignable((before,), (now,)):
+            return DYN
+        return before if less_specific(before, now) else now
+
+    def _comprehension(self, node: Comprehension) -> Type:
+        range_type = self.inference.resolved(self.check(node.range))
+        accumulated = self.check(node.init)
+        first, second = self._loop_variables(node, range_type)
+        self._enter(node.accumulator, accumulated)
+        self._enter(node.variable, first)
+        if node.second_variable is not None:
+            self._enter(node.second_variable, second)
+        self.check(node.condition)
+        self._expect(node.condition, BOOL)
+        self.check(node.step)
+        self._expect(node.step, accumulated)
+        if node.second_variable is not None:
+            self._leave(node.second_variable)
+        self._leave(node.variable)
+        result = self.check(node.result)
+        self._leave(node.accumulator)
+        return self.inference.resolved(result)
+
+    def _loop_variables(self, node: Comprehension, range_type: Type) -> tuple[Type, Type]:
+        paired = node.second_variable is not None
+        match range_type.kind:
+            case Kind.LIST:
+                element = range_type.params[0]
+                return (INT, element) if paired else (element, DYN)
+            case Kind.MAP:
+                return range_type.params[0], range_type.params[1]
+            case Kind.VARIABLE | Kind.DYN | Kind.ERROR:
+                self.inference.assignable((DYN,), (range_type,))
+                return DYN, DYN
+            case _:
+                raise ExpressionFault(
+                    node.range.offset,
+                    f"expression of type '{range_type}' cannot be range of a comprehension "
+                    "(must be list, map, or dynamic)",
+                )
+
+    def _expect(self, node: Node, wanted: Type) -> None:
+        found = self.types[node.id]
+        if not self.inference.assignable((wanted,), (found,)):
+            shown = self.inference.resolved
+            raise ExpressionFault(
+                node.offset,
+                f"expected type '{shown(wanted)}' but found '{shown(found, rest_dyn=True)}'",
+            )
+
+    def _enter(self, name: str, type_: Type) -> None:
+        self._locals.setdefault(name, []).append(type_)
+
+    def _leave(self, name: str) -> None:
+        self._locals[name].pop()
+
+
+_VARIADIC: Final = frozenset({"logical_and", "logical_or"})
+
+
+def _undeclared(node: Node, name: str) -> ExpressionFault:
+    return ExpressionFault(node.offset, f"undeclared reference to '{name}' (in container '')")

@@ -1,0 +1,37 @@
+"""``x in [constants]``: one look into a set, free of charge."""
+
+from typing import Final
+
+from kube_cel.errors import EvaluationError
+from kube_cel.evaluation.frame import Evaluate, Failure, Frame
+from kube_cel.evaluation.plan import Plan, constant_plan
+from kube_cel.values.maps import map_key
+from kube_cel.values.numbers import Uint
+from kube_cel.values.semver import Semver
+
+_IN_SETS: Final = frozenset({int, Uint, float, str, bool})
+_UNHASHABLE: Final = frozenset({bytes, Semver})
+
+
+def plan_membership(element: Evaluate, elements: object) -> Plan | None:
+    """The plan of ``element in elements``, None if the elements do not allow a set."""
+    if not isinstance(elements, tuple):
+        return None
+    if not elements:
+        return constant_plan(value=False)
+    if any(candidate.__class__ not in _IN_SETS for candidate in elements):
+        return None
+    members = frozenset(map(map_key, elements))
+
+    def run(frame: Frame) -> object:
+        value = element(frame)
+        kind = value.__class__
+        if kind is str:
+            return value in members
+        if kind is Failure:
+            return value
+        if kind in _UNHASHABLE:
+            return Failure(EvaluationError(f"{kind.__name__} cannot be looked up in constants"))
+        return kind in _IN_SETS and map_key(value) in members
+
+    return Plan(run)

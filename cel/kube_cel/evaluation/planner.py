@@ -1,0 +1,269 @@
+"""
+Plans a checked tree: one closure a node, constants folded, chains and loops recognised.
+
+What is known when the program is made is worked out here, once; a constant conversion
+that fails here makes the whole program fail, even in a branch that is never taken.
+"""
+
+from typing import Final
+
+from kube_cel.checker import Checked, Resolution
+from kube_cel.errors import EvaluationError
+from kube_cel.evaluation import chains, folds, logic
+from kube_cel.evaluation.calls import implementation, plan_call, runtime_cost
+from kube_cel.evaluation.frame import Evaluate, Failure, Frame
+from kube_cel.evaluation.literals import plan_list, plan_map
+from kube_cel.evaluation.membership import plan_membership
+from kube_cel.evaluation.plan import Plan, constant_plan
+from kube_cel.syntax import (
+    ACCUMULATOR,
+    Call,
+    Comprehension,
+    Ident,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    MessageLiteral,
+    Node,
+    Select,
+)
+from kube_cel.values.optional import Optional
+from kube_cel.values.typenames import TypeName
+
+FOLDED: Final = frozenset(
+    {
+        "bool",
+        "bytes",
+        "double",
+        "duration",
+        "dyn",
+        "int",
+        "string",
+        "timestamp",
+        "type",
+        "uint",
+    }
+)
+"""Conversions of a constant are worked out when the program is made."""
+_INDEXES: Final = frozenset({"_[_]", "_[?_]", "_?._"})
+_PATTERNS: Final = frozenset({"find", "findAll"})
+
+
+class Planner:
+    """One pass over one tree. ``slots`` is how many variables the program needs."""
+
+    def __init__(self, checked: Checked) -> None:
+        self._checked = checked
+        self._names: dict[str, list[Evaluate]] = {}
+        self.slots = 0
+
+    def plan(self, node: Node) -> Plan:
+        """How to evaluate a node. Raises ``EvaluationError`` where a constant fails."""
+        match node:
+            case Literal(value=value):
+                return constant_plan(value)
+            case Ident():
+                return self._ident(node)
+            case Select():
+                return self._select(node)
+            case Call():
+                return self._call(node)
+            case ListLiteral(elements=elements):
+                return plan_list(node, tuple(map(self.plan, elements)))
+            case MapLiteral(entries=entries):
+                planned = tuple((self.plan(e.key), self.plan(e.value)) for e in entries)
+                return plan_map(node, planned)
+            case Comprehension():
+                return self._comprehension(node)
+            case MessageLiteral():
+                raise EvaluationError("messages cannot be made")
+
+    def _ident(self, node: Ident | Select) -> Plan:
+        if node.id in self._checked.type_names:
+            return constant_plan(TypeName(self._checked.type_names[node.id]))
+        assert isinstance(node, Ident)
+        read = self._names[node.name][-1] if self._names.get(node.name) else _read_device
+        return Plan(_charged(read), bare=read)
+
+    def _select(self, node: Select) -> Plan:
+        if node.id in self._checked.type_names:
+            return self._ident(node)
+        return self._presence(node) if node.test_only else self._chain(node)
+
+    def _presence(self, node: Select) -> Plan:
+        operand, _ = self._root(node.operand)
+        field = node.field
+
+        def run(frame: Frame) -> object:
+            container = operand(frame)
+            if container.__class__ is Failure:
+                found: object = container
+            else:
+                found = chains.test(container, field)
+            frame.charge(1)
+            return found
+
+        return Plan(run)
+
+    def _chain(self, node: Node) -> Plan:
+        """A chain from its root to this node."""
+        links: list[chains.LinkPair] = []
+        root = node
+        while (link := self._link(root)) is not None:
+            pair, root = link
+            links.append(pair)
+        bare, root_cost = self._root(root)
+        follow = chains.follow(tuple(reversed(links)))
+
+        def run_bare(frame: Frame) -> object:
+            value = bare(frame)
+            return value if value.__class__ is Failure else follow(frame, value)
+
+        if root_cost == 0:
+            return Plan(run_bare, bare=run_bare)
+        return Plan(_charged(run_bare), bare=run_bare)
+
+    def _root(self, node: Node) -> tuple[Evaluate, int]:
+        """A chain's root without its charge, and the charge."""
+        match node:
+            case Call(function="_?_:_"):
+                return self.plan(node).run, 0
+            case _:
+                planned = self.plan(node)
+                return (planned.run if planned.bare is None else planned.bare), 1
+
+    def _link(self, node: Node) -> tuple[chains.LinkPair, Node] | None:
+        match node:
+            case Select(operand=operand, field=field, test_only=False):
+                if node.id in self._checked.type_names:
+                    return None
+                return self._constant_link(field, optional=False), operand
+            case Call(function=function, args=(operand, index)) if function in _INDEXES:
+                return self._index_link(index, optional=function != "_[_]"), operand
+            case _:
+                return None
+
+    def _constant_link(self, key: object, *, optional: bool) -> chains.LinkPair:
+        lenient = chains.optional_constant_link(key)
+        return chains.LinkPair(key, chains.constant_link(key), lenient, optional=optional)
+
+    def _index_link(self, index: Node, *, optional: bool) -> chains.LinkPair:
+        planned = self.plan(index)
+        if planned.is_constant:
+            return self._constant_link(planned.constant, optional=optional)
+        run = planned.run if planned.bare is None else planned.bare
+        strict, lenient = chains.dynamic_link(run), chains.optional_dynamic_link(run)
+        return chains.LinkPair(None, strict, lenient, optional=optional)
+
+    def _call(self, node: Call) -> Plan:
+        if node.function in _INDEXES:
+            return self._chain(node)
+        resolution = self._checked.calls[node.id]
+        args = node.args if resolution.qualified else node.operands
+        match node.function:
+            case "_&&_" | "_||_":
+                terms = tuple(self.plan(arg).run for arg in args)
+                return Plan(logic.plan_junction(terms, stops_at=node.function == "_||_"))
+            case "_?_:_":
+                return self._conditional(args)
+            case "@not_strictly_false":
+                return Plan(logic.plan_not_strictly_false(self.plan(args[0]).run))
+            case "or" | "orValue":
+                return Plan(_or_else(*(self.plan(arg).run for arg in args), node.function))
+            case _:
+                return self._function(node, resolution, tuple(map(self.plan, args)))
+
+    def _conditional(self, args: tuple[Node, ...]) -> Plan:
+        condition, *branches = map(self.plan, args)
+        chosen, other = (branch.bare or branch.run for branch in branches)
+        return Plan(logic.plan_conditional(condition.run, chosen, other))
+
+    def _function(self, node: Call, resolution: Resolution, args: tuple[Plan, ...]) -> Plan:
+        operands = node.args if resolution.qualified else node.operands
+        static = tuple(map(self._checked.type, operands))
+        implement = implementation(resolution, static)
+        if node.function in FOLDED and args[0].is_constant:
+            return constant_plan(implement(args[0].constant))
+        if node.function in _PATTERNS and args[1].is_constant:
+            implement("", args[1].constant)
+        if node.function == "@in" and args[1].is_constant and len(resolution.overloads) == 1:
+            member = plan_membership(args[0].run, args[1].constant)
+            if member is not None:
+                return member
+        if node.function == "_+_" and _grows_a_list(node, resolution):
+            implement = folds.append
+        runs = tuple(arg.run for arg in args)
+        return Plan(plan_call(implement, runtime_cost(resolution), runs))
+
+    def _comprehension(self, node: Comprehension) -> Plan:
+        if node.is_bind:
+            return self._bind(node)
+        closures = {"range": self.plan(node.range).run, "init": self.plan(node.init).run}
+        accumulator, first = self._slot(), self._slot()
+        second = self._slot() if node.second_variable is not None else None
+        self._enter(node.accumulator, folds.read_variable(accumulator))
+        self._enter(node.variable, folds.read_variable(first))
+        if node.second_variable is not None and second is not None:
+            self._enter(node.second_variable, folds.read_variable(second))
+        closures["condition"] = self.plan(node.condition).run
+        closures["step"] = self.plan(node.step).run
+        if node.second_variable is not None:
+            self._names[node.second_variable].pop()
+        self._names[node.variable].pop()
+        closures["result"] = self.plan(node.result).run
+        self._names[node.accumulator].pop()
+        return Plan(folds.plan_fold(folds.Parts(closures, (accumulator, first, second))))
+
+    def _bind(self, node: Comprehension) -> Plan:
+        slot = self._slot()
+        init = self.plan(node.init).run
+        self._enter(node.accumulator, folds.read_bound(slot, init))
+        body = self.plan(node.result).run
+        self._names[node.accumulator].pop()
+        return Plan(folds.plan_bind(slot, body))
+
+    def _slot(self) -> int:
+        self.slots += 1
+        return self.slots - 1
+
+    def _enter(self, name: str, read: Evaluate) -> None:
+        self._names.setdefault(name, []).append(read)
+
+
+def _grows_a_list(node: Call, resolution: Resolution) -> bool:
+    target = node.args[0]
+    return (
+        isinstance(target, Ident)
+        and target.name == ACCUMULATOR
+        and [overload.id for overload in resolution.overloads] == ["add_list"]
+    )
+
+
+def _read_device(frame: Frame) -> object:
+    return frame.device
+
+
+def _charged(read: Evaluate) -> Evaluate:
+    def run(frame: Frame) -> object:
+        value = read(frame)
+        frame.charge(1)
+        return value
+
+    return run
+
+
+def _or_else(first: Evaluate, second: Evaluate, function: str) -> Evaluate:
+    """``a.or(b)`` and ``a.orValue(b)``: b is evaluated only where a has no value."""
+    unwrap = function == "orValue"
+
+    def run(frame: Frame) -> object:
+        value = first(frame)
+        if value.__class__ is Failure:
+            return value
+        if not isinstance(value, Optional):
+            return Failure(EvaluationError(f"no such overload: {function}"))
+        if not value.present:
+            return second(frame)
+        return value.value if unwrap else value
+
+    return run

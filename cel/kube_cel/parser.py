@@ -1,0 +1,268 @@
+"""
+Turns tokens into a syntax tree by precedence climbing, expanding macros on the way.
+
+Holds the two limits of Kubernetes' parser: how many expressions may stand inside one
+another, and how many operators and members may be chained.
+"""
+
+from typing import Final
+
+from kube_cel import literals, macros, syntax
+from kube_cel.cursor import KEYWORDS, Cursor
+from kube_cel.errors import ExpressionFault
+from kube_cel.lexer import Token, TokenKind, tokenize
+from kube_cel.syntax import Call, Entry, Ident, ListLiteral, MapLiteral, Node, Select
+
+MAX_LENGTH: Final = 100_000
+"""Code points that the engine reads; the API allows 10,240 bytes and checks that itself."""
+MAX_NESTING: Final = 250
+_RESERVED: Final = frozenset(
+    "as break const continue else for function if import let loop package namespace return "
+    "var void while".split()
+)
+_OPERATORS: Final = {
+    "==": (1, "_==_"),
+    "!=": (1, "_!=_"),
+    "<": (1, "_<_"),
+    "<=": (1, "_<=_"),
+    ">": (1, "_>_"),
+    ">=": (1, "_>=_"),
+    "in": (1, "@in"),
+    "+": (2, "_+_"),
+    "-": (2, "_-_"),
+    "*": (3, "_*_"),
+    "/": (3, "_/_"),
+    "%": (3, "_%_"),
+}
+_NUMBERS: Final = (TokenKind.INT, TokenKind.FLOAT)
+_NOT_AN_OPERATOR: Final = (0, "")
+
+
+def parse(text: str) -> Node:
+    """
+    The syntax tree of an expression.
+
+    Raises ``ExpressionFault`` for what is not CEL or is over a limit.
+    """
+    if len(text) > MAX_LENGTH:
+        raise ExpressionFault(-1, f"expression code point size exceeds limit: {MAX_LENGTH}")
+    return Parser(tokenize(text)).parse()
+
+
+class Parser:
+    """One pass over the tokens of one expression."""
+
+    def __init__(self, tokens: list[Token]) -> None:
+        self._at = Cursor(tokens)
+        self._nesting = 0
+        self._new = macros.NodeMaker()
+        self._chained: dict[int, int] = {}
+
+    def parse(self) -> Node:
+        """The whole text as one expression."""
+        node = self._expression()
+        self._at.expect("<EOF>")
+        return node
+
+    def _expression(self) -> Node:
+        self._nesting += 1
+        if self._nesting > MAX_NESTING:
+            raise ExpressionFault(-1, f"expression recursion limit exceeded: {MAX_NESTING}")
+        node = self._junction("||", "_||_")
+        if self._at.text == "?":
+            offset = self._at.advance().offset
+            chosen = self._junction("||", "_||_")
+            self._at.expect(":")
+            other = self._expression()
+            node = self._chain(self._new.call(offset, "_?_:_", node, chosen, other))
+        self._nesting -= 1
+        return node
+
+    def _junction(self, operator: str, function: str) -> Node:
+        terms = [self._term(operator)]
+        offset = -1
+        while self._at.text == operator:
+            offset = self._at.advance().offset
+            terms.append(self._term(operator))
+        if len(terms) == 1:
+            return terms[0]
+        return self._noted(self._new.call(offset, function, *terms))
+
+    def _term(self, operator: str) -> Node:
+        return self._junction("&&", "_&&_") if operator == "||" else self._binary(1)
+
+    def _binary(self, floor: int) -> Node:
+        left = self._unary()
+        while True:
+            strength, function = _OPERATORS.get(self._at.text, _NOT_AN_OPERATOR)
+            if strength < floor or strength == 0:
+                return left
+            offset = self._at.advance().offset
+            right = self._binary(strength + 1)
+            left = self._chain(self._new.call(offset, function, left, right))
+
+    def _unary(self) -> Node:
+        sign = self._at.text
+        if sign not in ("!", "-") or self._at_negative_number():
+            return self._member(self._primary())
+        offset, count = self._at.tokens[self._at.position].offset, 0
+        while self._at.skip(sign):
+            count += 1
+        operand = self._member(self._primary())
+        if count % 2 == 0:
+            return operand
+        function = "!_" if sign == "!" else "-_"
+        return self._noted(self._new.call(offset, function, operand))
+
+    def _at_negative_number(self) -> bool:
+        at = self._at
+        return at.text == "-" and at.tokens[at.position + 1].kind in _NUMBERS
+
+    def _member(self, node: Node) -> Node:
+        while True:
+            match self._at.text:
+                case ".":
+                    node = self._dotted(node, self._at.advance())
+                case "[":
+                    node = self._indexed(node, self._at.advance())
+                case _:
+                    return node
+
+    def _dotted(self, operand: Node, dot: Token) -> Node:
+        optional = self._at.skip("?")
+        name = self._at.name()
+        if optional:
+            field = self._new.literal(name.offset, name.text)
+            return self._chain(self._new.call(dot.offset, "_?._", operand, field))
+        if self._at.text != "(":
+            return self._chain(Select(self._new.next_id(), dot.offset, operand, name.text))
+        opening = self._at.advance()
+        arguments = self._arguments()
+        call = Call(self._new.next_id(), opening.offset, name.text, arguments, operand)
+        return self._limited(macros.expand(call, self._new), 1 + self._deepest(call))
+
+    def _indexed(self, operand: Node, bracket: Token) -> Node:
+        function = "_[?_]" if self._at.skip("?") else "_[_]"
+        index = self._expression()
+        self._at.expect("]")
+        return self._chain(self._new.call(bracket.offset, function, operand, index))
+
+    def _primary(self) -> Node:
+        token = self._at.tokens[self._at.position]
+        match token.kind:
+            case TokenKind.NAME:
+                return self._named(self._at.advance())
+            case TokenKind.OPERATOR | TokenKind.END:
+                return self._bracketed(token)
+            case _:
+                self._at.advance()
+                return self._new.literal(token.offset, literals.literal_value(token))
+
+    def _bracketed(self, token: Token) -> Node:
+        if token.text not in ("(", "[", "{", ".") and not self._at_negative_number():
+            self._at.unexpected("an expression")
+        self._at.advance()
+        match token.text:
+            case "(":
+                node = self._expression()
+                self._at.expect(")")
+                return node
+            case "[":
+                return self._list(token)
+            case "{":
+                return self._map(token)
+            case ".":
+                return self._named(self._at.name())
+            case _:
+                number = literals.literal_value(self._at.advance(), negative=True)
+                return self._new.literal(token.offset, number)
+
+    def _named(self, token: Token) -> Node:
+        if token.text in KEYWORDS:
+            return self._new.literal(token.offset, KEYWORDS[token.text])
+        if token.text == "in":
+            raise ExpressionFault(token.offset, "Syntax error: mismatched input 'in'")
+        message = self._message_name(token)
+        if message is not None:
+            return self._message(token, message)
+        if token.text in _RESERVED:
+            raise ExpressionFault(token.offset, f"reserved identifier: {token.text}")
+        if self._at.text != "(":
+            return Ident(self._new.next_id(), token.offset, token.text)
+        opening = self._at.advance()
+        arguments = self._arguments()
+        call = Call(self._new.next_id(), opening.offset, token.text, arguments)
+        return self._limited(macros.expand(call, self._new), self._deepest(call))
+
+    def _message_name(self, first: Token) -> str | None:
+        """``a.b`` if what follows is ``a.b{``; the position then stands at the brace."""
+        tokens, position, parts = self._at.tokens, self._at.position, [first.text]
+        while tokens[position].text == ".":
+            if tokens[position + 1].kind is not TokenKind.NAME:
+                return None
+            parts.append(tokens[position + 1].text)
+            position += 2
+        if tokens[position].text != "{":
+            return None
+        self._at.position = position
+        return ".".join(parts)
+
+    def _message(self, token: Token, name: str) -> Node:
+        self._at.expect("{")
+        fields: list[tuple[str, Node]] = []
+        while not self._at.closes("}", after_first=bool(fields)):
+            self._at.skip("?")
+            field = self._at.name().text
+            self._at.expect(":")
+            fields.append((field, self._expression()))
+        node = syntax.MessageLiteral(self._new.next_id(), token.offset, name, tuple(fields))
+        return self._noted(node)
+
+    def _list(self, bracket: Token) -> Node:
+        elements: list[Node] = []
+        optional: set[int] = set()
+        while not self._at.closes("]", after_first=bool(elements)):
+            if self._at.skip("?"):
+                optional.add(len(elements))
+            elements.append(self._expression())
+        number = self._new.next_id()
+        return self._noted(
+            ListLiteral(number, bracket.offset, tuple(elements), frozenset(optional))
+        )
+
+    def _map(self, brace: Token) -> Node:
+        entries: list[Entry] = []
+        while not self._at.closes("}", after_first=bool(entries)):
+            optional = self._at.skip("?")
+            key = self._expression()
+            self._at.expect(":")
+            entries.append(Entry(key, self._expression(), optional))
+        return self._noted(MapLiteral(self._new.next_id(), brace.offset, tuple(entries)))
+
+    def _arguments(self) -> tuple[Node, ...]:
+        arguments: list[Node] = []
+        if self._at.skip(")"):
+            return ()
+        arguments.append(self._expression())
+        while self._at.skip(","):
+            arguments.append(self._expression())
+        self._at.expect(")")
+        return tuple(arguments)
+
+    def _chain(self, node: Node) -> Node:
+        """Note one more operator or member around the deepest part of this node."""
+        return self._limited(node, 1 + self._deepest(node))
+
+    def _noted(self, node: Node) -> Node:
+        return self._limited(node, self._deepest(node))
+
+    def _deepest(self, node: Node) -> int:
+        known = self._chained
+        return max((known.get(part.id, 0) for part in syntax.children(node)), default=0)
+
+    def _limited(self, node: Node, depth: int) -> Node:
+        if depth > MAX_NESTING:
+            raise ExpressionFault(-1, "max recursion depth exceeded")
+        if depth:
+            self._chained[node.id] = depth
+        return node

@@ -1,0 +1,72 @@
+"""A compiled expression: evaluate it on a device, ask for its costs and what it reads."""
+
+from collections.abc import Callable, Hashable
+from functools import cached_property
+
+import msgspec
+
+from kube_cel.checker import Checked
+from kube_cel.device import Device
+from kube_cel.errors import EvaluationError, NotBooleanError
+from kube_cel.evaluation.frame import COST_LIMIT, Evaluate, Failure, Frame
+from kube_cel.projection import Leaf, leaves, projected
+from kube_cel.values.typenames import name_of
+
+Expired = Callable[[], bool]
+"""Says whether an evaluation has to stop; asked every 100 steps of its loops."""
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """A value and what it cost."""
+
+    value: object
+    cost: int
+
+
+class Program:
+    """A compiled expression. It has no state that an evaluation changes: share it freely."""
+
+    def __init__(self, text: str, checked: Checked, run: Evaluate, slots: int) -> None:
+        self.text = text
+        self._checked = checked
+        self._run = run
+        self._slots = slots
+
+    @cached_property
+    def reads(self) -> frozenset[Leaf] | None:
+        """The leaves of a device that the answer depends on, None if it may be all of them."""
+        return leaves(self._checked)
+
+    @cached_property
+    def _leaves(self) -> tuple[Leaf, ...] | None:
+        return None if self.reads is None else tuple(sorted(self.reads))
+
+    def projection(self, device: Device) -> tuple[Hashable, ...] | None:
+        """
+        The values that the answer depends on: devices with equal ones get the same answer.
+
+        None if the expression may read everything.
+        """
+        return None if self._leaves is None else projected(device, self._leaves)
+
+    def matches(self, device: Device, *, expired: Expired | None = None) -> bool:
+        """Whether the device fits. Raises ``EvaluationError`` if the expression has no answer."""
+        value = self.evaluate(device, expired=expired).value
+        if value is True or value is False:
+            return value
+        raise NotBooleanError(name_of(value))
+
+    def evaluate(
+        self, device: Device, *, expired: Expired | None = None, limit: int = COST_LIMIT
+    ) -> Outcome:
+        """The value and its exact run-time cost. Raises ``EvaluationError``, cost included."""
+        frame = Frame(device.fields, self._slots, limit, expired)
+        try:
+            value = self._run(frame)
+        except EvaluationError as error:
+            error.cost = frame.cost
+            raise
+        if isinstance(value, Failure):
+            value.error.cost = frame.cost
+            raise value.error
+        return Outcome(value, frame.cost)

@@ -1,0 +1,132 @@
+"""
+What an expression reads of a device, so that results can be shared between devices.
+
+A leaf names one attribute or capacity, a whole domain of them, all of them, the driver or
+the flag for multiple allocations. Two devices that agree in all leaves of a program, types
+included, get the same answer from it at the same cost.
+"""
+
+from collections.abc import Hashable
+from typing import Final, TypeAlias
+
+from kube_cel.checker import Checked
+from kube_cel.device import Device
+from kube_cel.syntax import Call, Comprehension, Ident, Literal, Node, Select, children
+from kube_cel.values.quantity import Quantity
+from kube_cel.values.semver import Semver
+
+Leaf: TypeAlias = tuple[str, ...]
+"""("driver",), ("multi",), ("attr", domain, id), ("attr", domain), ("attr",); "cap" likewise."""
+_Path: TypeAlias = tuple[str, ...]
+
+_KINDS: Final = {
+    "attributes": "attr",
+    "capacity": "cap",
+    "driver": "driver",
+    "allowMultipleAllocations": "multi",
+}
+_INDEXES: Final = frozenset({"_[_]", "_[?_]", "_?._"})
+_LEAF: Final = 3
+
+
+def leaves(checked: Checked) -> frozenset[Leaf] | None:
+    """What the expression reads, None if it may read everything."""
+    reader = _Reader()
+    reader.visit(checked.root, {})
+    return None if () in reader.found else frozenset(reader.found)
+
+
+class _Reader:
+    """Collects the paths at which an expression stops following the device."""
+
+    def __init__(self) -> None:
+        self.found: set[Leaf] = set()
+
+    def visit(self, node: Node, names: dict[str, _Path | None]) -> None:
+        path = self._path(node, names)
+        if path is not None:
+            self._note(path)
+            return
+        match node:
+            case Comprehension():
+                self._visit_loop(node, names)
+            case Call(function="@in", args=(Literal(value=str(key)), container)):
+                inside = self._path(container, names)
+                if inside is not None and len(inside) == _LEAF - 1:
+                    self._note((*inside, key))
+                else:
+                    self.visit(container, names)
+            case _:
+                for child in children(node):
+                    self.visit(child, names)
+
+    def _visit_loop(self, node: Comprehension, names: dict[str, _Path | None]) -> None:
+        self.visit(node.range, names)
+        inner = dict(names)
+        inner[node.variable] = None
+        if node.second_variable is not None:
+            inner[node.second_variable] = None
+        inner[node.accumulator] = self._path(node.init, names) if node.is_bind else None
+        if inner[node.accumulator] is None:
+            self.visit(node.init, names)
+        if not node.is_bind:
+            self.visit(node.condition, inner)
+            self.visit(node.step, inner)
+        self.visit(node.result, inner)
+
+    def _path(self, node: Node, names: dict[str, _Path | None]) -> _Path | None:
+        """Where in the device a chain leads, None if it does not start there."""
+        match node:
+            case Ident(name=name):
+                return names.get(name, () if name == "device" else None)
+            case Select(operand=operand, field=field):
+                return self._longer(operand, field, names)
+            case Call(function=function, args=(operand, Literal(value=str(key)))) if (
+                function in _INDEXES
+            ):
+                return self._longer(operand, key, names)
+            case _:
+                return None
+
+    def _longer(self, operand: Node, key: str, names: dict[str, _Path | None]) -> _Path | None:
+        base = self._path(operand, names)
+        if base is None or len(base) >= _LEAF:
+            return base
+        return (*base, key)
+
+    def _note(self, path: _Path) -> None:
+        self.found.add((_KINDS.get(path[0], path[0]), *path[1:]) if path else ())
+
+
+def projected(device: Device, wanted: tuple[Leaf, ...]) -> tuple[Hashable, ...]:
+    """The values under the leaves, with their types, as a key that can be hashed."""
+    return tuple(_frozen(_read(device, leaf)) for leaf in wanted)
+
+
+def _read(device: Device, leaf: Leaf) -> object:
+    match leaf:
+        case ("driver", *_):
+            return device.driver
+        case ("multi", *_):
+            return device.multiple
+        case (kind, *keys):
+            value: object = device.attributes if kind == "attr" else device.capacity
+            for key in keys:
+                value = value.get(key) if isinstance(value, dict) else None
+            return value
+        case _:
+            return None
+
+
+def _frozen(value: object) -> Hashable:
+    match value:
+        case dict():
+            return tuple((key, _frozen(inner)) for key, inner in value.items())
+        case tuple():
+            return tuple(map(_frozen, value))
+        case Semver(order=order, prerelease=prerelease, build=build):
+            return ("semver", order, prerelease, build)
+        case Quantity():
+            return ("quantity", value.value, value.scale, value.small)
+        case _:
+            return (value.__class__, value)

@@ -1,0 +1,148 @@
+"""When two values are equal, which of two is less, and how large a value is."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from kube_cel.errors import EvaluationError, NoSuchOverloadError
+from kube_cel.values.formats import NamedFormat
+from kube_cel.values.maps import DomainMap
+from kube_cel.values.network import Cidr, Ip
+from kube_cel.values.numbers import Uint
+from kube_cel.values.optional import Optional
+from kube_cel.values.quantity import Quantity
+from kube_cel.values.semver import Semver
+from kube_cel.values.time import Duration, Timestamp
+from kube_cel.values.typenames import TypeName
+from kube_cel.values.url import Url
+
+_NUMBERS: Final = frozenset({int, Uint, float})
+_MAPS: Final = frozenset({dict, DomainMap})
+_PLAIN: Final = frozenset({str, bytes, bool, int, Uint})
+_ABSENT: Final = object()
+
+
+def equal(a: object, b: object) -> bool:
+    """Whether the values are equal. Raises for those that refuse to be compared."""
+    kind = a.__class__
+    if kind is b.__class__ and kind in _PLAIN:
+        return a == b
+    if a is None or b is None:
+        return a is b
+    rule = _RULES.get(kind)
+    return rule(a, b) if rule is not None else False
+
+
+def _numbers(a: Any, b: Any) -> bool:
+    if b.__class__ not in _NUMBERS:
+        return False
+    if a.__class__ is float or b.__class__ is float:
+        return float(a) == float(b)
+    return int(a) == int(b)
+
+
+def _lists(a: Any, b: Any) -> bool:
+    if b.__class__ is not tuple or len(a) != len(b):
+        return False
+    return all(_not_unequal(x, y) for x, y in zip(a, b, strict=True))
+
+
+def _not_unequal(a: object, b: object) -> bool:
+    """Inside lists and maps, values that refuse to be compared pass for equal (as in Go)."""
+    try:
+        return equal(a, b)
+    except EvaluationError:
+        return True
+
+
+def _maps(a: Any, b: Any) -> bool:
+    if b.__class__ not in _MAPS or len(a) != len(b):
+        return False
+    for key, value in a.items():
+        other = b.get(key, _ABSENT)
+        if other is _ABSENT or not _not_unequal(value, other):
+            return False
+    return True
+
+
+def _optionals(a: Any, b: Any) -> bool:
+    if b.__class__ is not Optional or a.present != b.present:
+        return False
+    return not a.present or equal(a.value, b.value)
+
+
+def _quantities(a: Any, b: Any) -> bool:
+    # Go's add and sub give a pointer, which no quantity on the left takes for one of its own
+    if b.__class__ is not Quantity or b.derived:
+        raise NoSuchOverloadError
+    return a.compare(b) == 0
+
+
+def _same_kind(key: Callable[[Any], object]) -> Callable[[Any, Any], bool]:
+    """Equal by key; a value of another kind is not comparable."""
+
+    def rule(a: Any, b: Any) -> bool:
+        if a.__class__ is not b.__class__:
+            raise NoSuchOverloadError
+        return key(a) == key(b)
+
+    return rule
+
+
+def _by(key: Callable[[Any], object]) -> Callable[[Any, Any], bool]:
+    """Equal by key; a value of another kind is unequal."""
+    return lambda a, b: a.__class__ is b.__class__ and key(a) == key(b)
+
+
+_RULES: Final[dict[type, Callable[[Any, Any], bool]]] = {
+    int: _numbers,
+    Uint: _numbers,
+    float: _numbers,
+    tuple: _lists,
+    dict: _maps,
+    DomainMap: _maps,
+    Optional: _optionals,
+    Quantity: _quantities,
+    Semver: _same_kind(lambda v: v.order),
+    Url: _same_kind(lambda v: v.text),
+    Ip: _same_kind(lambda v: v.address),
+    Cidr: _same_kind(lambda v: (v.address, v.bits)),
+    NamedFormat: _same_kind(lambda v: v.name),
+    Duration: _by(lambda v: v.nanos),
+    Timestamp: _by(lambda v: v.nanos),
+    TypeName: _by(lambda v: v.name),
+}
+
+
+def compare(a: Any, b: Any) -> int:
+    """-1, 0 or 1. Raises ``NoSuchOverloadError`` for values without an order."""
+    kind, other = a.__class__, b.__class__
+    if kind in _NUMBERS and other in _NUMBERS:
+        return _compare_numbers(a, b)
+    if kind is not other or kind not in _ORDERED:
+        raise NoSuchOverloadError
+    if kind is Duration or kind is Timestamp:
+        a, b = a.nanos, b.nanos
+    return (a > b) - (a < b)
+
+
+_ORDERED: Final = frozenset({bool, str, bytes, Duration, Timestamp})
+
+
+def _compare_numbers(a: Any, b: Any) -> int:
+    if a.__class__ is float or b.__class__ is float:
+        a, b = float(a), float(b)
+        if a != a or b != b:  # noqa: PLR0124 - this is how NaN shows
+            raise EvaluationError("NaN values cannot be ordered")
+    return (a > b) - (a < b)
+
+
+def size(value: Any) -> int:
+    """Code points, bytes, elements or entries; 1 for a value that has no parts."""
+    if value.__class__ in _SIZED:
+        return len(value)
+    if value.__class__ is Ip or value.__class__ is Cidr:
+        return int(value.size)
+    return 1
+
+
+_SIZED: Final = frozenset({str, bytes, tuple, dict, DomainMap})
