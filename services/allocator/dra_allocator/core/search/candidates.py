@@ -47,7 +47,7 @@ def judge(pool: Pool, place: int, shape: RequestShape, selectors: Selectors) -> 
         return Verdict(ReasonKind.UNSUPPORTED, device.hidden)
     for where, expression in _expressions(shape):
         try:
-            if not selectors.match(expression, device.cel):
+            if not selectors.match(expression, device):
                 return Verdict(ReasonKind.SELECTOR_FALSE, expression)
         except SelectorError as error:
             message = f"selector of the {where} on device {device.id}: {error}"

@@ -36,13 +36,14 @@ class PoolDevice(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """A device as the search needs it; `counters` in nano units, `taints` only those that block.
 
     `unsupported` says why no request may have it while some feature is off; `hidden` is the same
-    for devices that are not even shown to selectors.
+    for devices that are not even shown to selectors. `cel` is what selectors see, or the error
+    that they meet there.
     """
 
     id: DeviceId
     device: Device
     slice: ResourceSlice
-    cel: kube_cel.Device
+    cel: kube_cel.Device | kube_cel.EvaluationError
     shareable: bool
     capacities: dict[str, Capacity]
     counters: dict[CounterName, int]
@@ -64,12 +65,7 @@ def _read(slice_: ResourceSlice, device: Device, features: Features) -> PoolDevi
         id=DeviceId(slice_.spec.driver, slice_.spec.pool.name, device.name),
         device=device,
         slice=slice_,
-        cel=kube_cel.device_from(
-            slice_.spec.driver,
-            msgspec.to_builtins(device.attributes or {}),
-            msgspec.to_builtins(device.capacity or {}),
-            device.allow_multiple_allocations,
-        ),
+        cel=_shown(slice_.spec.driver, device),
         shareable=sharing and bool(device.allow_multiple_allocations),
         capacities={
             name: read_capacity(capacity, fractional=fractional)
@@ -85,6 +81,18 @@ def _read(slice_: ResourceSlice, device: Device, features: Features) -> PoolDevi
         hidden=_hidden(device, features),
         unsupported=_unsupported(device, features),
     )
+
+
+def _shown(driver: str, device: Device) -> kube_cel.Device | kube_cel.EvaluationError:
+    try:
+        return kube_cel.device_from(
+            driver,
+            msgspec.to_builtins(device.attributes or {}),
+            msgspec.to_builtins(device.capacity or {}),
+            allow_multiple_allocations=device.allow_multiple_allocations,
+        )
+    except kube_cel.EvaluationError as error:
+        return error
 
 
 def _counters(device: Device) -> Iterator[tuple[CounterName, int]]:

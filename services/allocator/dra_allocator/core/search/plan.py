@@ -1,7 +1,8 @@
 """What the claims of a pod ask for, checked and made ready to be searched.
 
-The checks are those that upstream makes before it searches: what fails here fails on every node,
-except that `All` looks at this node's pools. Nothing here knows what is in use.
+The checks are those that upstream makes before it searches. A plan depends on claims, classes and
+features alone, so it holds for all nodes and may be kept; `locate_all` then looks at the pools of
+one node. Nothing here knows what is in use.
 """
 
 from collections.abc import Iterator, Mapping
@@ -54,7 +55,7 @@ class Alternative(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """A request, or one alternative of it, ready to be searched.
 
     `request` and `name` as they stand in results: "gpu" and "gpu", or "gpu" and "gpu/large".
-    `all_places` are the devices of mode All, None in mode ExactCount; `candidates` per pool.
+    `count` is None in mode All. `constraints`: numbers of those that concern it.
     """
 
     claim: int
@@ -63,11 +64,10 @@ class Alternative(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     wish: AnyRequest
     device_class: DeviceClass
     shape: RequestShape
-    count: int
+    count: int | None
     admin: bool
     derived: dict[str, str]
     constraints: tuple[int, ...]
-    all_places: tuple[Place, ...] | None = None
 
 
 class PlannedRequest(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -76,11 +76,6 @@ class PlannedRequest(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     name: str
     alternatives: tuple[Alternative, ...]
     chooses: bool
-
-    @property
-    def fewest(self) -> int:
-        """The least number of devices that satisfies it."""
-        return min(alternative.count for alternative in self.alternatives)
 
 
 class PlannedClaim(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -91,9 +86,39 @@ class PlannedClaim(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     constraints: tuple[Constraint, ...]
 
 
+AllPlaces = Mapping[Alternative, tuple[Place, ...]]
+"""The devices that each request of mode All must get."""
+
+
 def plan_claims(problem: Problem) -> tuple[PlannedClaim, ...]:
-    """Give the claims made ready. Raises ClaimError for what upstream refuses before it searches."""
+    """Give the claims made ready; neither node, pools nor use are looked at.
+
+    Raises ClaimError for claims that no node can satisfy as they are written.
+    """
     return tuple(_plan(problem, index) for index in range(len(problem.claims)))
+
+
+def locate_all(problem: Problem, planned: tuple[PlannedClaim, ...]) -> AllPlaces:
+    """Give the devices of all requests of mode All, even of alternatives that may not be needed.
+
+    Raises ClaimError if they cannot be known on this node, or if a claim needs too many devices.
+    """
+    places: dict[Alternative, tuple[Place, ...]] = {}
+    for claim in planned:
+        least = 0
+        for request in claim.requests:
+            for one in request.alternatives:
+                if one.count is None:
+                    places[one] = tuple(_all_places(problem, one))
+            least += min(
+                len(places[one]) if one.count is None else one.count for one in request.alternatives
+            )
+        if least > MAX_RESULTS:
+            message = (
+                f"claim {claim.claim.metadata.name} needs {least} devices, more than {MAX_RESULTS}"
+            )
+            raise ClaimError(ErrorKind.TOO_MANY_DEVICES, message)
+    return places
 
 
 def candidates_of(problem: Problem, pool: int, alternative: Alternative) -> Candidates:
@@ -117,9 +142,6 @@ def _plan(problem: Problem, index: int) -> PlannedClaim:
         )
         for request in devices.requests or ()
     )
-    if sum(request.fewest for request in requests) > MAX_RESULTS:
-        message = f"claim {name} needs more than {MAX_RESULTS} devices"
-        raise ClaimError(ErrorKind.TOO_MANY_DEVICES, message)
     return PlannedClaim(claim=claim, requests=requests, constraints=constraints)
 
 
@@ -159,24 +181,20 @@ def _alternative(
     _check_features(where, wish, problem.features)
     device_class = _class_of(where, wish, problem.classes)
     _check_readable(where, wish, device_class)
-    alternative = Alternative(
+    return Alternative(
         claim=index,
         request=names[0],
         name=names[1],
         wish=wish,
         device_class=device_class,
         shape=shape_of(wish, device_class),
-        count=wish.count,
+        count=None if wish.allocation_mode == ALL else wish.count,
         admin=isinstance(wish, ExactDeviceRequest) and bool(wish.admin_access),
         derived={derived.name: derived.expression for derived in wish.derived_attributes or ()},
         constraints=tuple(
             number for number, constraint in enumerate(constraints) if constraint.concerns(*names)
         ),
     )
-    if wish.allocation_mode == EXACT_COUNT:
-        return alternative
-    places = tuple(_all_places(where, problem, alternative))
-    return msgspec.structs.replace(alternative, count=len(places), all_places=places)
 
 
 def _check_features(where: str, wish: AnyRequest, features: Features) -> None:
@@ -215,8 +233,8 @@ def _check_readable(where: str, wish: AnyRequest, device_class: DeviceClass) -> 
         raise ClaimError(ErrorKind.MALFORMED, f"{where}: {error}") from error
 
 
-def _all_places(where: str, problem: Problem, alternative: Alternative) -> Iterator[Place]:
-    """Give all devices that a request of mode All must get, or say why that is not known."""
+def _all_places(problem: Problem, alternative: Alternative) -> Iterator[Place]:
+    where = f"claim {problem.claims[alternative.claim].metadata.name}, request {alternative.name}"
     for number, pool in enumerate(problem.pools):
         if pool.fault is not None:
             kind = (

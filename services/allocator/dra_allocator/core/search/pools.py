@@ -138,7 +138,7 @@ def seen_from(group: PoolSlices, node: NodeView) -> Pool | None:
     whole = [one for one in group.slices if one.generation == generation]
     if len(whole) != expected:
         detail = f"{len(whole)} of {expected} slices of generation {generation}"
-        return Pool(id=group.id, fault=PoolFault.INCOMPLETE, fault_detail=detail)
+        return _faulty(group.id, PoolFault.INCOMPLETE, detail, seen)
     return _build(group, node, seen, whole)
 
 
@@ -201,7 +201,7 @@ def _build(
     partitionable = Feature.PARTITIONABLE_DEVICES in group.features
     fault = _first_fault(seen, whole, partitionable=partitionable)
     if fault:
-        return Pool(id=group.id, fault=PoolFault.INVALID, fault_detail=fault)
+        return _faulty(group.id, PoolFault.INVALID, fault, seen)
     unfit = Feature.COMPATIBILITY_GROUPS not in group.features and _has_groups(whole)
     return Pool(
         id=group.id,
@@ -212,6 +212,12 @@ def _build(
         binds=any(device.device.binding_conditions is not None for device in devices),
         index={device.id.device: place for place, device in enumerate(devices)},
     )
+
+
+def _faulty(id_: PoolId, fault: PoolFault, detail: str, seen: list[SliceOfPool]) -> Pool:
+    """Give a pool from which nothing is taken; its devices are there to be counted only."""
+    devices = tuple(device for one in seen for device in one.devices)
+    return Pool(id=id_, devices=devices, fault=fault, fault_detail=detail)
 
 
 def _is_unfit(device: PoolDevice, node: NodeView, features: Features) -> bool:

@@ -1,12 +1,14 @@
-"""CEL over devices, each answer worked out once.
+"""CEL over devices: what a selector says of one, what a derived attribute is.
 
-Answers are remembered by expression and by the values that the expression reads, so devices that
-differ only elsewhere share one. Errors are remembered too: they count only when a search reaches
-such a device. The environment comes from outside; this module knows no CEL.
+Programs are compiled once. Errors are values that count only when a search reaches such a device,
+so everything here raises SelectorError and decides nothing.
 """
 
+from typing import Final
+
 import kube_cel
-from dra_allocator.core.search.attributes import Values
+from dra_allocator.core.search.attributes import Value, Values
+from dra_allocator.core.search.devices import PoolDevice
 
 
 class SelectorError(Exception):
@@ -14,38 +16,54 @@ class SelectorError(Exception):
 
 
 class Selectors:
-    """Evaluates expressions; keep one as long as possible, for what it remembers."""
+    """Evaluates expressions in one environment."""
 
     def __init__(self, environment: kube_cel.Environment) -> None:
         self._environment = environment
-        self._programs: dict[str, kube_cel.Program | SelectorError] = {}
 
-    def match(self, expression: str, device: kube_cel.Device) -> bool:
+    def match(self, expression: str, device: PoolDevice) -> bool:
         """Say whether the expression is true for the device. Raises SelectorError."""
         try:
-            return self._program(expression).matches(device)
-        except kube_cel.EvaluationError as error:
+            return self._environment.compile(expression).matches(_shown(device))
+        except (kube_cel.CompileError, kube_cel.EvaluationError) as error:
             raise SelectorError(str(error)) from error
 
-    def derive(self, expression: str, device: kube_cel.Device) -> Values:
-        """Give the value of an expression as constraints compare it. Raises SelectorError."""
+    def derive(self, expression: str, device: PoolDevice) -> Values:
+        """Give the value of a derived attribute as constraints compare it. Raises SelectorError."""
         try:
-            v = self._program(expression).value(device)
-        except kube_cel.EvaluationError as error:
+            program = self._environment.compile(expression, "any")
+            return _values(program.evaluate(_shown(device)).value)
+        except (kube_cel.CompileError, kube_cel.EvaluationError) as error:
             raise SelectorError(str(error)) from error
-        kind = type(v).__name__
-        if isinstance(v, list):
-            return frozenset((type(x).__name__.replace("str", "string"), x) for x in v)
-        return frozenset({(kind.replace("str", "string"), v)})
 
-    def _program(self, expression: str) -> kube_cel.Program:
-        program = self._programs.get(expression)
-        if program is None:
-            try:
-                program = self._environment.compile(expression)
-            except kube_cel.CompileError as error:
-                program = SelectorError(f"does not compile: {error}")
-            self._programs[expression] = program
-        if isinstance(program, SelectorError):
-            raise program
-        return program
+
+def _shown(device: PoolDevice) -> kube_cel.Device:
+    if isinstance(device.cel, kube_cel.EvaluationError):
+        raise device.cel
+    return device.cel
+
+
+_KINDS: Final = ((bool, "bool"), (int, "int"), (str, "string"))
+"""A bool is an int for Python, so it comes first."""
+
+
+def _values(value: object) -> Values:
+    several = value if isinstance(value, (tuple, list)) else (value,)
+    return frozenset(_value(one) for one in several)
+
+
+def _value(value: object) -> Value:
+    if isinstance(value, kube_cel.Semver):
+        return "version", _text(value)
+    for python_type, kind in _KINDS:
+        if isinstance(value, python_type):
+            return kind, value
+    raise SelectorError(f"{type(value).__name__} is no value that an attribute can have")
+
+
+def _text(version: kube_cel.Semver) -> str:
+    """Write a version as a slice would, so that the two compare equal."""
+    text = f"{version.major}.{version.minor}.{version.patch}"
+    if version.prerelease:
+        text += "-" + ".".join(str(part) for part in version.prerelease)
+    return f"{text}+{version.build}" if version.build else text

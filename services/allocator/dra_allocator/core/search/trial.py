@@ -43,7 +43,7 @@ class PoolTrial:
         self._left = {
             name: amount - use.counters.get(name, 0) for name, amount in pool.counters.items()
         }
-        self._overdrawn = any(left < 0 for left in self._left.values())
+        self._overdrawn = [name for name, left in self._left.items() if left < 0]
         self._groups = use.groups()
 
     def pays(self, *, admin: bool) -> bool:
@@ -55,23 +55,44 @@ class PoolTrial:
         everything = (1 << len(self.pool.devices)) - 1
         return everything & ~self._mine[claim] & (~0 if admin else ~self._busy)
 
-    def has_capacity(self, place: int, consumed: dict[str, Quantity], *, admin: bool) -> bool:
-        """Say whether a share that takes this much still fits (KEP-5075)."""
+    def lacks_capacity(
+        self, place: int, consumed: dict[str, Quantity], *, admin: bool
+    ) -> list[str]:
+        """Give the capacities of which too little is left for a share that takes this much (KEP-5075)."""
         if not consumed or not self.pays(admin=admin):
-            return True
+            return []
         held = self._held(place).capacity
         taken = self._consumed.get(place, {})
         capacities = self.pool.devices[place].capacities
-        return all(
-            held.get(name, 0) + taken.get(name, 0) + amount.nanos <= capacities[name].value.nanos
+        return [
+            name
             for name, amount in consumed.items()
-        )
+            if held.get(name, 0) + taken.get(name, 0) + amount.nanos > capacities[name].value.nanos
+        ]
 
-    def is_available(self, place: int, *, admin: bool) -> bool:
-        """Say whether counters and compatibility groups let a device, or a share of it, be taken."""
+    def lacks_counters(self, place: int, *, admin: bool) -> list[CounterName]:
+        """Give the counters of which too little is left for a device, or a share of it.
+
+        A counter that is already overdrawn blocks all devices of the pool that consume counters
+        (KEP-4815).
+        """
+        if not self.pool.devices[place].counters or not self.pays(admin=admin):
+            return []
+        charge = self._charge(place)
+        if not any(charge.values()):
+            return []
+        return self._overdrawn or [name for name, n in charge.items() if self._left[name] < n]
+
+    def clashes(self, place: int, *, admin: bool) -> list[str]:
+        """Give the counter sets that hold devices with which this one does not go (KEP-5729)."""
         if not self.pool.devices[place].groups or not self.pays(admin=admin):
-            return True
-        return self._charge(place) is not None and all(self._common_groups(place).values())
+            return []
+        return [name for name, groups in self._common_groups(place).items() if not groups]
+
+    def holder_of(self, counter: CounterName) -> str:
+        """Give the first device in use that draws from a counter; empty if there is none."""
+        holders = (name for name, use in self._use.devices.items() if counter in use.counters)
+        return min(holders, default="")
 
     def take(self, place: int, claim: int, consumed: dict[str, Quantity], *, admin: bool) -> Taken:
         """Take an available device, or a share of it."""
@@ -81,7 +102,7 @@ class PoolTrial:
             place=place,
             claim=claim,
             consumed=consumed if pays else {},
-            charged=(self._charge(place) or {}) if pays else {},
+            charged=self._charge(place) if pays else {},
             shares=1 if pays and not whole else 0,
             busy_before=self._busy,
             mine_before=self._mine[claim],
@@ -112,22 +133,13 @@ class PoolTrial:
         for name, quantity in taken.consumed.items():
             consumed[name] = consumed.get(name, 0) + sign * quantity.nanos
 
-    def _charge(self, place: int) -> dict[CounterName, int] | None:
-        """Give the counters that taking the device would charge; None if they do not suffice.
-
-        A shareable device pays once for all its shares. A counter that is already overdrawn
-        blocks all devices of the pool that consume counters (KEP-4815).
-        """
-        wanted = self.pool.devices[place].counters
-        if not wanted or self._shares.get(place):
+    def _charge(self, place: int) -> dict[CounterName, int]:
+        """Give what taking the device is charged: a shareable one pays once for all its shares."""
+        if self._shares.get(place):
             return {}
         paid = self._held(place).counters
-        charge = {name: max(0, n - paid.get(name, 0)) for name, n in wanted.items()}
-        if paid and not any(charge.values()):
-            return {}
-        if self._overdrawn or any(self._left[name] < n for name, n in charge.items()):
-            return None
-        return charge
+        counters = self.pool.devices[place].counters
+        return {name: max(0, n - paid.get(name, 0)) for name, n in counters.items()}
 
     def _common_groups(self, place: int) -> dict[str, frozenset[str]]:
         """Give what the device's compatibility groups share with what its counter sets hold (KEP-5729)."""
