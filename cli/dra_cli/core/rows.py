@@ -110,9 +110,8 @@ def claim_rows(picture: Picture) -> Iterator[ClaimRow]:
     for uid, requested in sorted(registers.claims.items(), key=lambda item: item[1].claim):
         holding = registers.holdings.get(uid)
         pods = _pods_of(picture, uid)
-        refusal = next(
-            (fact for _, fact in registers.refusals.items() if requested.claim in fact.claims), None
-        )
+        refused = (refused.fact for _, refused in registers.refusals.items())
+        refusal = next((fact for fact in refused if requested.claim in fact.claims), None)
         yield ClaimRow(
             namespace=requested.claim.namespace,
             name=requested.claim.name,

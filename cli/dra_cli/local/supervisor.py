@@ -10,7 +10,7 @@ from dra_cli.local.child import Child, NotReadyError, Program, may_start_again
 
 RESTART_PAUSE: Final = 0.1
 LOOK_AGAIN: Final = 0.03
-PATIENCE: Final = 5.0
+PATIENCE: Final = 8.0
 """Seconds that a program has to end in good order before it is killed."""
 
 
@@ -28,8 +28,9 @@ class Supervisor:
     `restart` is off; any other end is for good, and `check` tells of it.
     """
 
-    def __init__(self, logs: Path, *, restart: bool = True) -> None:
+    def __init__(self, logs: Path, *, restart: bool = True, patience: float = PATIENCE) -> None:
         self._logs = logs
+        self._patience = patience
         self._restart = restart
         self._children: dict[str, Child] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -61,11 +62,11 @@ class Supervisor:
     async def ready(self, *names: str, within: float) -> None:
         """Waits until all these programs say that they are ready; all of them if none is named.
 
-        Raises ProgramEndedError, or NotReadyError when the seconds are over.
+        Raises ProgramEndedError if any program ended, NotReadyError when the seconds are over.
         """
-        await asyncio.gather(
-            *(self._ready(self.child(name), within) for name in names or self._children)
-        )
+        deadline = asyncio.get_running_loop().time() + within
+        for name in names or self._children:
+            await self._ready(self.child(name), within, deadline)
 
     def check(self) -> None:
         """Raises ProgramEndedError if any program ended for good."""
@@ -94,19 +95,16 @@ class Supervisor:
                 return
             await asyncio.sleep(RESTART_PAUSE)
 
-    async def _ready(self, child: Child, within: float) -> None:
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + within
+    async def _ready(self, child: Child, within: float, deadline: float) -> None:
         while (says := await answers(child.program.ready)) != "":
-            if error := child.error():
-                raise error
-            if loop.time() > deadline:
+            self.check()
+            if asyncio.get_running_loop().time() > deadline:
                 raise NotReadyError(child.program.name, within, says, child.log)
             await asyncio.sleep(LOOK_AGAIN)
 
     async def _stop(self, name: str) -> None:
         task = self._tasks[name]
         self._children[name].signal(signal.SIGTERM)
-        await asyncio.wait((task,), timeout=PATIENCE)
+        await asyncio.wait((task,), timeout=self._patience)
         task.cancel()
         await asyncio.wait((task,))

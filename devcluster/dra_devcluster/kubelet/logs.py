@@ -37,7 +37,13 @@ def log_application(logs: LogBook) -> web.Application:
     app = web.Application()
     app[LOGS] = logs
     app.router.add_get("/containerLogs/{namespace}/{pod}/{container}", _serve)
+    app.router.add_get("/healthz", _healthy)
     return app
+
+
+async def _healthy(_request: web.Request) -> web.Response:
+    """That somebody answers is all there is to say."""
+    return web.Response(text="ok")
 
 
 async def _serve(request: web.Request) -> web.Response:

@@ -1,0 +1,65 @@
+"""What a local system is made of, and where its files lie."""
+
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+NODES: Final = ("worker-0", "worker-1")
+GPUS: Final = 8
+
+
+class Layout(msgspec.Struct, frozen=True, kw_only=True):
+    """Which processes there are. With more than one of a service, all but one stand by.
+
+    `kubeconfig`: a Kubernetes API server that runs elsewhere, instead of the devcluster's own;
+    then `kubelets` says whether the devcluster still plays the nodes' kubelets. `port`: the API
+    server's, 0 for any. `restart`: whether what is killed, or asks for it, is started again.
+    """
+
+    nodes: tuple[str, ...] = NODES
+    gpus: int = GPUS
+    inventories: int = 1
+    allocators: int = 1
+    bridges: int = 1
+    port: int = 0
+    kubeconfig: Path | None = None
+    kubelets: bool = True
+    restart: bool = True
+    environment: dict[str, str] = {}
+    """Set for all services, over what this package sets."""
+
+    @property
+    def services(self) -> int:
+        """How many processes of our own services there are."""
+        return self.inventories + self.allocators + self.bridges + len(self.nodes)
+
+
+class Folder(msgspec.Struct, frozen=True):
+    """The run directory. Its path must be short: unix sockets lie in it."""
+
+    root: Path
+
+    @property
+    def nats(self) -> Path:
+        """JetStream's files and the server's configuration."""
+        return self.root / "nats"
+
+    @property
+    def logs(self) -> Path:
+        """A log file for each process."""
+        return self.root / "logs"
+
+    @property
+    def cluster(self) -> Path:
+        """What kubelets and drivers share: sockets and CDI files, a folder for each node."""
+        return self.root / "cluster"
+
+    def state(self, node: str) -> Path:
+        """Where the node's agent keeps its ledger."""
+        return self.root / "agents" / node
+
+    def make(self) -> None:
+        """Makes the folders that others expect to be there."""
+        for folder in (self.nats, self.logs, self.cluster):
+            folder.mkdir(parents=True, exist_ok=True)

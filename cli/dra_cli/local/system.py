@@ -1,0 +1,90 @@
+"""The local system: every part as its own process, started together and gone together."""
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, Self
+
+from dra_cli.local import programs
+from dra_cli.local.child import Program
+from dra_cli.local.layout import Folder, Layout
+from dra_cli.local.ports import free_ports
+from dra_cli.local.supervisor import Supervisor
+
+READY_WITHIN: Final = 30.0
+"""Seconds from start to ready."""
+
+
+class LocalSystem:
+    """A context manager: inside, the system runs. `folder` is made if needed and never removed.
+
+    Processes are named nats, devcluster (or kubelets), inventory, allocator, api-bridge (a second
+    one allocator-2 and so on), and node-agent-NODE.
+    """
+
+    def __init__(self, folder: Path, layout: Layout | None = None) -> None:
+        self.layout = layout or Layout()
+        self.folder = Folder(folder.resolve())
+        nats, self._monitor, api, *self._service_ports = free_ports(3 + self.layout.services)
+        self._nats_port = nats
+        self._api_port = self.layout.port or api
+        self.nats_url = f"nats://{programs.LOCALHOST}:{nats}"
+        self.api_url = f"http://{programs.LOCALHOST}:{self._api_port}"
+        self.kubeconfig = self.layout.kubeconfig or self.folder.cluster / "kubeconfig"
+        self.supervisor = Supervisor(self.folder.logs, restart=self.layout.restart)
+
+    async def __aenter__(self) -> Self:
+        self.folder.make()
+        try:
+            self.supervisor.start(programs.nats(self.folder.nats, self._nats_port, self._monitor))
+            if self.layout.kubeconfig is None:
+                cluster = programs.cluster(self.folder.cluster, self.layout, self._api_port)
+                self.supervisor.start(cluster)
+            self.supervisor.start(*self._services())
+            await self.ready()
+        except BaseException:
+            await self.supervisor.stop()
+            raise
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.supervisor.stop()
+
+    async def ready(self, *names: str, within: float = READY_WITHIN) -> None:
+        """Waits until these programs are ready, all if none is named.
+
+        Raises ProgramEndedError or NotReadyError.
+        """
+        await self.supervisor.ready(*names, within=within)
+
+    def kill(self, name: str) -> None:
+        """Ends a process as a crash would (SIGKILL)."""
+        self.signal(name, signal.SIGKILL)
+
+    def signal(self, name: str, number: signal.Signals) -> None:
+        """Sends a process a signal, such as SIGSTOP to freeze it."""
+        self.supervisor.child(name).signal(number)
+
+    def _cluster(self) -> Iterator[Program]:
+        if self.layout.kubeconfig is None:
+            yield programs.cluster(self.folder.cluster, self.layout, self._api_port)
+        elif self.layout.kubelets:
+            yield programs.kubelets(self.folder.cluster, self.layout, self._api_port)
+
+    def _services(self) -> Iterator[Program]:
+        parts = [
+            ("dra_inventory", "inventory", self.layout.inventories),
+            ("dra_allocator", "allocator", self.layout.allocators),
+            ("dra_api_bridge", "api-bridge", self.layout.bridges),
+        ]
+        for module, name, count in parts:
+            for number in range(1, count + 1):
+                instance = name if number == 1 else f"{name}-{number}"
+                yield self._service(module, instance, {"KUBECONFIG": str(self.kubeconfig)})
+        for node in self.layout.nodes:
+            environment = programs.agent_environment(self.folder, self.layout, node)
+            yield self._service("dra_node_agent", f"node-agent-{node}", environment)
+
+    def _service(self, module: str, name: str, environment: dict[str, str]) -> Program:
+        own = {"NATS_URL": self.nats_url, **environment, **self.layout.environment}
+        return programs.service(module, name, self._service_ports.pop(), own)
