@@ -1,0 +1,169 @@
+"""The allocator without its surroundings: takes records in, gives decisions out, one at a time.
+
+Decisions are applied at once, before they stand in the log; when they come back through it they
+are recognised and only counted as seen. No I/O, no clock: who calls it reads, commits and waits.
+"""
+
+from collections.abc import Iterable
+
+from dra_allocator.core.decide import decide
+from dra_allocator.core.demand import demand_of
+from dra_allocator.core.queue import Queue
+from dra_allocator.core.registers import Change
+from dra_allocator.core.settle import settle
+from dra_allocator.core.state import ClusterState
+from dra_allocator.core.wakeups import Topic, topics_in, topics_of
+from dra_shared.events.allocations import (
+    AllocationAdopted,
+    AllocationFact,
+    ClaimReleased,
+    ClaimUnsatisfiable,
+    Refusal,
+)
+from dra_shared.events.envelope import Envelope
+from dra_shared.log.protocol import Record
+
+WRITER = "allocator"
+
+
+class Engine:
+    """Decides what waits, in order. `state` is for reading."""
+
+    def __init__(self, state: ClusterState, policy: str) -> None:
+        self.state = state
+        self._policy = policy
+        self._queue = Queue()
+        self._pods_by_claim: dict[str, set[str]] = {}
+        self._owed: dict[str, None] = {}
+        self._limited: set[str] = set()
+        self._outstanding: set[str] = set()
+        self._ordinal = (0, 0)
+
+    @property
+    def waiting(self) -> int:
+        """Pods without a place."""
+        return len(self._queue)
+
+    @property
+    def outstanding(self) -> int:
+        """Own facts that were applied and have not come back through the log yet."""
+        return len(self._outstanding)
+
+    @property
+    def limited(self) -> bool:
+        """Whether some pod's search ended at its limit, so that trying again may help."""
+        return bool(self._limited)
+
+    def take(self, record: Record) -> None:
+        """Takes in one record of the log."""
+        if record.envelope.id in self._outstanding:
+            self._outstanding.discard(record.envelope.id)
+            self.state.see(record)
+        else:
+            self._follow(self.state.apply(record))
+
+    def next(self, epoch: int) -> Envelope | None:
+        """Gives the next fact of the allocator, already applied; None if there is nothing to say."""
+        fact = self._next_settlement() or self._next_decision()
+        if fact is None:
+            return None
+        envelope = self._envelope(fact, epoch)
+        self._outstanding.add(envelope.id)
+        self._follow(self.state.apply_own(envelope))
+        if isinstance(fact, ClaimUnsatisfiable):
+            self._queue.refused(fact.pod.uid, topics_of(fact))
+        return envelope
+
+    def retry_limited(self) -> None:
+        """Lets the pods try again whose search ended at its limit."""
+        for uid in sorted(self._limited):
+            self._queue.wake_pod(uid)
+        self._limited.clear()
+
+    def _next_settlement(self) -> AllocationFact | None:
+        while self._owed:
+            uid = next(iter(self._owed))
+            del self._owed[uid]
+            fact = settle(self.state, uid)
+            if fact is not None:
+                return fact
+        return None
+
+    def _next_decision(self) -> AllocationFact | None:
+        while (uid := self._queue.next()) is not None:
+            fact = decide(self.state, uid, self._policy)
+            self._note_limit(uid, fact)
+            if fact is not None:
+                return fact
+            refused = self.state.registers.refusals.get(uid)
+            if demand_of(self.state.registers, uid) is None or refused is None:
+                self._queue.remove(uid)
+            else:
+                self._queue.refused(uid, topics_of(refused.fact))
+        return None
+
+    def _note_limit(self, uid: str, fact: AllocationFact | None) -> None:
+        if isinstance(fact, ClaimUnsatisfiable) and fact.refusal is Refusal.SEARCH_LIMIT:
+            self._limited.add(uid)
+        else:
+            self._limited.discard(uid)
+
+    def _envelope(self, fact: AllocationFact, epoch: int) -> Envelope:
+        """Wraps a fact. Its id is the same whenever the same is decided from the same place."""
+        cause = self.state.sequence
+        last, ordinal = self._ordinal
+        self._ordinal = (cause, ordinal + 1 if last == cause else 0)
+        about = fact.claim if isinstance(fact, ClaimReleased | AllocationAdopted) else fact.pod
+        return Envelope(
+            id=f"{WRITER}:{cause}:{self._ordinal[1]}",
+            cause=cause,
+            correlation=about.uid,
+            actor=f"{WRITER}@{epoch}",
+            fact=fact,
+        )
+
+    def _follow(self, changes: Iterable[Change]) -> None:
+        topics: set[Topic] = set()
+        for change in changes:
+            topics |= topics_in(change)
+            match change.register:
+                case "pods":
+                    self._follow_pod(change)
+                case "placed":
+                    self._follow_placed(change)
+                case "claims" | "shown" | "write_refused" | "holdings":
+                    self._owed[change.key] = None
+                    self._ask_again(self._pods_by_claim.get(change.key, ()))
+                case "unfit":
+                    for claim_uid in {*(change.old or ()), *(change.new or ())}:
+                        self._ask_again(self._pods_by_claim.get(claim_uid, ()))
+                case _:
+                    pass
+        self._queue.wake(topics)
+
+    def _follow_pod(self, change: Change) -> None:
+        for ref in change.old.request.claims if change.old else ():
+            self._pods_by_claim.get(ref.uid, set()).discard(change.key)
+        for ref in change.new.request.claims if change.new else ():
+            self._pods_by_claim.setdefault(ref.uid, set()).add(change.key)
+        if change.new is None:
+            self._queue.remove(change.key)
+            self._limited.discard(change.key)
+        else:
+            self._ask_again((change.key,))
+
+    def _follow_placed(self, change: Change) -> None:
+        if change.new is not None:
+            self._queue.placed(change.key)
+        elif change.key in self.state.registers.pods:
+            self._ask_again((change.key,))
+
+    def _ask_again(self, pod_uids: Iterable[str]) -> None:
+        """Queues pods that must be decided anew, unless they do not wait."""
+        for uid in sorted(pod_uids):
+            demand = demand_of(self.state.registers, uid)
+            if demand is not None:
+                request = demand.pod.request
+                kind = self.state.kind_of(demand) or uid
+                arrival = demand.pod.arrival
+                self._queue.put(uid, kind, priority=request.priority, arrival=arrival)

@@ -1,0 +1,130 @@
+"""All pools, read once, and what each node sees of them. Kept until a fact changes one of them.
+
+Knows nothing of claims or of what is in use.
+"""
+
+from dra_allocator.core.registers import PoolKey, Registers
+from dra_allocator.core.search.devices import PoolDevice
+from dra_allocator.core.search.features import DEFAULT_FEATURES, Feature, Features
+from dra_allocator.core.search.nodes import NodeView
+from dra_allocator.core.search.pools import (
+    Pool,
+    PoolId,
+    PoolSlices,
+    read_pool,
+    search_order,
+    seen_from,
+)
+from dra_allocator.core.taint_rules import tainted
+from dra_shared.events.pools import PoolPublished
+from dra_shared.ids import DeviceId
+from dra_shared.kube.devices import ResourceSlice
+from dra_shared.kube.meta import ObjectMeta
+
+
+class PoolBook:
+    """Pools by node. `forget` functions say which nodes see something new."""
+
+    def __init__(self, registers: Registers) -> None:
+        self._registers = registers
+        self._groups: dict[PoolId, PoolSlices] = {}
+        self._local: dict[str, set[PoolId]] = {}
+        self._wide: set[PoolId] = set()
+        self._seen: dict[str, dict[PoolId, Pool]] = {}
+        self._ordered: dict[str, tuple[Pool, ...]] = {}
+
+    def features(self) -> Features:
+        """What the API server accepts; Kubernetes' defaults as long as nobody said."""
+        observed = self._registers.features.get("")
+        if observed is None:
+            return DEFAULT_FEATURES
+        return frozenset(feature for feature in Feature if feature.value in observed.features)
+
+    def pools_of(self, node: NodeView) -> tuple[Pool, ...]:
+        """What the node sees, in search order; the same objects until something changes."""
+        ordered = self._ordered.get(node.name)
+        if ordered is None:
+            seen = self._seen.setdefault(node.name, {})
+            for id_ in (*self._local.get(node.name, ()), *self._wide):
+                if id_ not in seen and (pool := seen_from(self._groups[id_], node)) is not None:
+                    seen[id_] = pool
+            ordered = self._ordered[node.name] = search_order(seen.values())
+        return ordered
+
+    def forget_node(self, node: str) -> None:
+        """The node's labels or features changed: it may see other devices."""
+        self._seen.pop(node, None)
+        self._ordered.pop(node, None)
+
+    def forget_pool(self, key: PoolKey) -> frozenset[str] | None:
+        """A pool changed: it is read again. Gives the nodes concerned, None for any node."""
+        id_ = PoolId(*key)
+        before = self._groups.pop(id_, None)
+        slices = self._slices_of(key)
+        after = read_pool(id_, slices, self.features()) if slices else None
+        if after is not None:
+            self._groups[id_] = after
+        concerned = _nodes_of(before, after)
+        self._place(id_, before, present=False)
+        self._place(id_, after, present=True)
+        for node in self._seen if concerned is None else concerned:
+            self._seen.get(node, {}).pop(id_, None)
+            self._ordered.pop(node, None)
+        return concerned
+
+    def nodes_seeing(self, key: PoolKey) -> frozenset[str] | None:
+        """The nodes that can see the pool, None for any node."""
+        return _nodes_of(self._groups.get(PoolId(*key)))
+
+    def device(self, id_: DeviceId) -> PoolDevice | None:
+        """The device as its pool's newest edition describes it, wherever it can be seen."""
+        group = self._groups.get(PoolId(id_.driver, id_.pool))
+        slices = group.slices if group else ()
+        for one in sorted(slices, key=lambda one: -one.generation):
+            for device in one.devices:
+                if device.id == id_:
+                    return device
+        return None
+
+    def all_keys(self) -> tuple[PoolKey, ...]:
+        """All pools that exist."""
+        return tuple(self._groups)
+
+    def _place(self, id_: PoolId, group: PoolSlices | None, *, present: bool) -> None:
+        if group is None:
+            return
+        if group.node_names is None:
+            homes = [self._wide]
+        else:
+            homes = [self._local.setdefault(node, set()) for node in group.node_names]
+        for home in homes:
+            home.add(id_) if present else home.discard(id_)
+
+    def _slices_of(self, key: PoolKey) -> tuple[ResourceSlice, ...]:
+        registers = self._registers
+        if (published := registers.pools.get(key)) is not None:
+            slices = _as_slices(published)
+        elif (foreign := registers.foreign.get(key)) is not None:
+            slices = foreign.slices
+        else:
+            return ()
+        rules = [rule for _, rule in sorted(registers.taint_rules.items())]
+        return tuple(tainted(slice_, rules) for slice_ in slices)
+
+
+def _nodes_of(*groups: PoolSlices | None) -> frozenset[str] | None:
+    nodes: frozenset[str] = frozenset()
+    for group in groups:
+        if group is not None and group.node_names is None:
+            return None
+        if group is not None and group.node_names is not None:
+            nodes |= group.node_names
+    return nodes
+
+
+def _as_slices(published: PoolPublished) -> tuple[ResourceSlice, ...]:
+    """Our own slices under names that sort in the order in which they were published."""
+    return tuple(
+        ResourceSlice(metadata=ObjectMeta(name=f"{place:06}"), spec=spec)
+        for place, spec in enumerate(published.slices)
+    )

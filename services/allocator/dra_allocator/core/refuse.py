@@ -1,0 +1,51 @@
+"""The refusal of one pod: its reasons gathered from the state. Decides nothing itself."""
+
+from typing import Final
+
+from dra_allocator.core.demand import Demand
+from dra_allocator.core.search.outcome import ClaimError, ErrorKind
+from dra_allocator.core.search.why import explain
+from dra_allocator.core.state import ClusterState
+from dra_allocator.core.where import why_not_allowed
+from dra_allocator.core.why import Tally, refusal
+from dra_shared.events.allocations import ClaimUnsatisfiable, ReasonKind, Refusal
+
+_KINDS: Final = {
+    ErrorKind.SELECTOR: ReasonKind.SELECTOR_ERROR,
+    ErrorKind.DERIVED_ATTRIBUTE: ReasonKind.SELECTOR_ERROR,
+    ErrorKind.CAPACITY: ReasonKind.CAPACITY,
+    ErrorKind.CONSTRAINT: ReasonKind.CONSTRAINT,
+    ErrorKind.POOL_INCOMPLETE: ReasonKind.POOL_INCOMPLETE,
+    ErrorKind.POOL_INVALID: ReasonKind.POOL_INVALID,
+}
+"""An error about one node, as the reason of all of the node's devices."""
+
+
+def refuse(
+    state: ClusterState, demand: Demand, kind: Refusal, message: str = ""
+) -> ClaimUnsatisfiable:
+    """Says no to a pod, with a reason for each device of each node."""
+    sums = state.reasons_of(demand).sums(lambda node: _tally(state, demand, node))
+    return refusal(demand, kind, sums, nodes=len(state.nodes.names), message=message)
+
+
+def refuse_everywhere(demand: Demand, message: str) -> ClaimUnsatisfiable:
+    """Says no to a pod that no node can help, so that no device was looked at."""
+    return refusal(demand, Refusal.INVALID, {}, nodes=0, message=message)
+
+
+def _tally(state: ClusterState, demand: Demand, name: str) -> Tally:
+    """The reasons of one node's devices."""
+    node = state.nodes.view(name)
+    pools = state.pools.pools_of(node)
+    devices = sum(len(pool.devices) for pool in pools)
+    unfit = why_not_allowed(state.nodes, state.registers, demand, name)
+    if unfit is not None:
+        return {(ReasonKind.NODE_UNFIT, unfit): devices}
+    if not pools:
+        return {(ReasonKind.NO_DEVICES, ""): 0}
+    try:
+        explanation = explain(state.problem(node, pools, demand.specs()))
+    except ClaimError as error:
+        return {(_KINDS.get(error.kind, ReasonKind.UNSUPPORTED), error.message): devices}
+    return {(reason.kind, reason.detail): reason.devices for reason in explanation.reasons}

@@ -1,0 +1,194 @@
+"""Registers: what the facts say now, one value per key. Nothing here is derived or cached.
+
+Each register is written by the facts of one writer only. So facts of different writers may be
+applied in any order and the registers end up equal: the allocator applies its own decisions at
+once, before they come back through the log. `evolve` is the only function that changes them.
+"""
+
+import hashlib
+from collections.abc import Hashable, ItemsView, Iterator
+from types import MappingProxyType
+from typing import Any, Final, Generic, NamedTuple, TypeVar
+
+import msgspec
+
+from dra_shared.events.allocations import ClaimUnsatisfiable, Cost
+from dra_shared.events.claims import ClaimRequested, PodRequested
+from dra_shared.events.cluster import FeaturesObserved, ForeignSlicesObserved, NodeObserved
+from dra_shared.events.pools import NodeLost, PoolPublished
+from dra_shared.ids import ObjectRef
+from dra_shared.kube.claims import AllocationResult, DeviceClass, DeviceTaintRule
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+PoolKey = tuple[str, str]
+"""Driver and pool name; sorts as upstream orders pools."""
+
+
+class PendingPod(msgspec.Struct, frozen=True):
+    """A pod that wants devices, and where in the log it first asked."""
+
+    request: PodRequested
+    arrival: int
+
+
+class Holding(msgspec.Struct, frozen=True):
+    """What one claim has. `cause`: the last place in the log that the decision knew."""
+
+    claim: ObjectRef
+    node: str | None
+    allocation: AllocationResult
+    costs: tuple[Cost, ...]
+    cause: int
+    adopted: bool = False
+
+
+class Placed(msgspec.Struct, frozen=True):
+    """Where a pod was placed, and the uids of the claims it uses there."""
+
+    node: str
+    claims: tuple[str, ...]
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """What the API server showed last, if it is not ours: a foreign allocation, or none at all."""
+
+    claim: ObjectRef
+    sequence: int
+    allocation: AllocationResult | None
+
+
+class WriteRefused(msgspec.Struct, frozen=True):
+    """The API server did not take our allocation of a claim."""
+
+    sequence: int
+    status: int
+    message: str
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """The last word on a pod that waits. `limits`: how often in a row its search hit the limit."""
+
+    fact: ClaimUnsatisfiable
+    limits: int
+
+
+class Change(NamedTuple):
+    """One register's value for one key before and after a fact; None where there is none."""
+
+    register: str
+    key: Any
+    old: Any
+    new: Any
+
+
+_ENCODER: Final = msgspec.msgpack.Encoder(order="deterministic")
+_MODULUS: Final = 2**128
+
+
+class Register(Generic[K, V]):
+    """Values by key, with a digest that costs only what changed since it was last asked for."""
+
+    def __init__(self, name: str, changes: list[Change]) -> None:
+        self.name = name
+        self._changes = changes
+        self._values: dict[K, V] = {}
+        self.view = MappingProxyType(self._values)
+        """The values for those who may only read."""
+        self._digests: dict[K, int] = {}
+        self._stale: set[K] = set()
+        self._sum = 0
+
+    def put(self, key: K, value: V) -> None:
+        """Sets the value and notes the change; an equal value changes nothing."""
+        old = self._values.get(key)
+        if old != value:
+            self._values[key] = value
+            self._note(key, old, value)
+
+    def drop(self, key: K) -> None:
+        """Forgets the key, if it is there."""
+        old = self._values.pop(key, None)
+        if old is not None:
+            self._note(key, old, None)
+
+    def get(self, key: K) -> V | None:
+        """The value, or None."""
+        return self._values.get(key)
+
+    def items(self) -> ItemsView[K, V]:
+        """All keys and values, in no order that means anything."""
+        return self._values.items()
+
+    def __contains__(self, key: K) -> bool:
+        return key in self._values
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def digest(self) -> int:
+        """A number that depends on the contents alone: equal contents, equal digest."""
+        for key in self._stale:
+            self._sum -= self._digests.pop(key, 0)
+            if key in self._values:
+                self._digests[key] = entry = self._hash(key)
+                self._sum += entry
+        self._stale.clear()
+        self._sum %= _MODULUS
+        return self._sum
+
+    def _note(self, key: K, old: V | None, new: V | None) -> None:
+        self._stale.add(key)
+        self._changes.append(Change(self.name, key, old, new))
+
+    def _hash(self, key: K) -> int:
+        entry = _ENCODER.encode((self.name, key, self._values[key]))
+        return int.from_bytes(hashlib.blake2b(entry, digest_size=16).digest(), "big")
+
+
+class Registers:
+    """All that the allocator knows. Keys are uids or names; who writes what stands beside it."""
+
+    def __init__(self) -> None:
+        self.changes: list[Change] = []
+        log = self.changes
+        # the API bridge
+        self.claims: Register[str, ClaimRequested] = Register("claims", log)
+        self.pods: Register[str, PendingPod] = Register("pods", log)
+        self.classes: Register[str, DeviceClass] = Register("classes", log)
+        self.taint_rules: Register[str, DeviceTaintRule] = Register("taint_rules", log)
+        self.nodes: Register[str, NodeObserved] = Register("nodes", log)
+        self.foreign: Register[PoolKey, ForeignSlicesObserved] = Register("foreign", log)
+        self.features: Register[str, FeaturesObserved] = Register("features", log)
+        self.shown: Register[str, Shown] = Register("shown", log)
+        self.write_refused: Register[str, WriteRefused] = Register("write_refused", log)
+        self.unfit: Register[str, tuple[str, ...]] = Register("unfit", log)
+        # the inventory
+        self.pools: Register[PoolKey, PoolPublished] = Register("pools", log)
+        self.lost: Register[str, NodeLost] = Register("lost", log)
+        # the allocator
+        self.holdings: Register[str, Holding] = Register("holdings", log)
+        self.placed: Register[str, Placed] = Register("placed", log)
+        self.refusals: Register[str, Refused] = Register("refusals", log)
+        self.users: dict[str, set[str]] = {}
+        """Pods placed with a claim, by claim uid: `placed` read the other way round."""
+
+    def take_changes(self) -> list[Change]:
+        """What changed since this was last asked."""
+        changes = self.changes.copy()
+        self.changes.clear()
+        return changes
+
+    def each(self) -> tuple[Register[Any, Any], ...]:
+        """All registers."""
+        return tuple(r for r in vars(self).values() if isinstance(r, Register))
+
+
+def state_hash(registers: Registers) -> str:
+    """The canonical digest of all registers, 32 hex digits; caches and indices have no part in it."""
+    whole = sum(register.digest() for register in registers.each()) % _MODULUS
+    return f"{whole:032x}"

@@ -1,0 +1,198 @@
+"""What the allocator knows while it runs: the registers, and what is kept in step with them.
+
+Only `apply` changes it. Everything beside the registers is derived: it answers faster than the
+registers would, and a test holds it against one built anew.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+import msgspec
+
+from dra_allocator.core.counts import CountBook
+from dra_allocator.core.demand import Demand
+from dra_allocator.core.evolve import evolve
+from dra_allocator.core.node_book import NodeBook
+from dra_allocator.core.pool_book import PoolBook
+from dra_allocator.core.registers import Change, PoolKey, Registers, state_hash
+from dra_allocator.core.search.in_use import InUse
+from dra_allocator.core.search.nodes import NodeView
+from dra_allocator.core.search.plan import Problem
+from dra_allocator.core.search.pools import Pool
+from dra_allocator.core.search.selectors import Selectors
+from dra_allocator.core.taint_rules import concerns
+from dra_allocator.core.touched import Touched
+from dra_allocator.core.why import ReasonBook
+from dra_shared.events.cluster import NodeObserved
+from dra_shared.events.envelope import Envelope
+from dra_shared.kube.claims import DeviceTaintRule, ResourceClaim
+from dra_shared.log.protocol import Record
+
+MOST_KINDS: Final = 64
+"""Kinds of refused demand whose reasons are kept; beyond that the oldest is forgotten."""
+
+_ENCODER: Final = msgspec.msgpack.Encoder(order="deterministic")
+
+
+class ClusterState:
+    """The cluster as the facts so far tell it. `sequence`, `time_ns`: of the newest record."""
+
+    def __init__(self, selectors: Selectors) -> None:
+        self.registers = Registers()
+        self.sequence = 0
+        self.time_ns = 0
+        self.selectors = selectors
+        self.in_use = InUse()
+        self.touched = Touched()
+        self.pools = PoolBook(self.registers)
+        self.nodes = NodeBook(self.registers, self.touched)
+        self._reasons: dict[bytes, ReasonBook] = {}
+        self.counts = CountBook(self.nodes, self.pools, self.in_use, selectors, self.touched)
+
+    def apply(self, record: Record) -> list[Change]:
+        """Takes in a record of the log and gives what it changed.
+
+        A record whose fact was taken in before it stood in the log (`apply_own`) is only `seen`.
+        """
+        self.see(record)
+        return self._apply(record.envelope, record.sequence)
+
+    def apply_own(self, envelope: Envelope) -> list[Change]:
+        """Takes in a decision of the allocator before it stands in the log."""
+        return self._apply(envelope, 0)
+
+    def see(self, record: Record) -> None:
+        """Moves on to the record without applying it."""
+        self.sequence, self.time_ns = record.sequence, record.time_ns
+
+    def hash(self) -> str:
+        """The digest of everything that facts can change."""
+        return state_hash(self.registers)
+
+    def problem(
+        self, node: NodeView, pools: tuple[Pool, ...], claims: tuple[ResourceClaim, ...]
+    ) -> Problem:
+        """What a search for these claims on this node looks at."""
+        return Problem(
+            node=node,
+            pools=pools,
+            claims=claims,
+            classes=self.registers.classes.view,
+            in_use=self.in_use,
+            features=self.pools.features(),
+            selectors=self.selectors,
+        )
+
+    def kind_of(self, demand: Demand) -> bytes | None:
+        """What the pod asks for, as a key: pods of one kind get the same answer. None: its own kind."""
+        unfit = self.registers.unfit.view.values()
+        if demand.held or any(not demand.uids.isdisjoint(excluded) for excluded in unfit):
+            return None
+        specs = [(one.spec, one.admin_namespace) for one in demand.open]
+        return _ENCODER.encode((specs, demand.pod.request.placement))
+
+    def reasons_of(self, demand: Demand) -> ReasonBook:
+        """Where the reasons against such a pod are summed; shared by all of its kind."""
+        kind = self.kind_of(demand)
+        if kind is None:
+            return ReasonBook(self.nodes, self.touched)
+        book = self._reasons.get(kind)
+        if book is None:
+            if len(self._reasons) >= MOST_KINDS:
+                del self._reasons[next(iter(self._reasons))]
+            book = self._reasons[kind] = ReasonBook(self.nodes, self.touched)
+        return book
+
+    def forget_reasons(self) -> None:
+        """Something changed that reasons are made from, wherever it is."""
+        self._reasons.clear()
+
+    def _apply(self, envelope: Envelope, sequence: int) -> list[Change]:
+        evolve(self.registers, envelope, sequence)
+        changes = self.registers.take_changes()
+        for change in changes:
+            follow = _FOLLOWS.get(change.register)
+            if follow is not None:
+                follow(self, change)
+        return changes
+
+    def reread_pool(self, key: PoolKey) -> None:
+        """A pool, or a rule about it, changed."""
+        self._touch(self.pools.forget_pool(key))
+
+    def touch_pool(self, key: PoolKey) -> None:
+        """Some device of a pool was taken or given back."""
+        self._touch(self.pools.nodes_seeing(key))
+
+    def _touch(self, nodes: frozenset[str] | None) -> None:
+        if nodes is None:
+            self.touched.add_all()
+        for node in sorted(nodes or ()):
+            self.touched.add(node)
+
+
+def _holding(state: ClusterState, change: Change) -> None:
+    for cost in change.old.costs if change.old else ():
+        state.in_use.remove(cost)
+    for cost in change.new.costs if change.new else ():
+        state.in_use.add(cost)
+    costs = [cost for holding in (change.old, change.new) if holding for cost in holding.costs]
+    for key in dict.fromkeys((cost.device.driver, cost.device.pool) for cost in costs):
+        state.touch_pool(key)
+
+
+def _pod(state: ClusterState, change: Change) -> None:
+    state.nodes.recount(change.key)
+
+
+def _node(state: ClusterState, change: Change) -> None:
+    old, new = change.old, change.new
+    if old is None or new is None or _looks_different(old, new):
+        state.pools.forget_node(change.key)
+    state.nodes.forget(change.key, order=old is None or new is None)
+
+
+def _looks_different(old: NodeObserved, new: NodeObserved) -> bool:
+    return old.labels != new.labels or old.declared_features != new.declared_features
+
+
+def _liveness(state: ClusterState, change: Change) -> None:
+    state.touched.add(change.key)
+
+
+def _pool(state: ClusterState, change: Change) -> None:
+    state.reread_pool(change.key)
+
+
+def _taint_rule(state: ClusterState, change: Change) -> None:
+    rules: list[DeviceTaintRule] = [rule for rule in (change.old, change.new) if rule]
+    for key in state.pools.all_keys():
+        if any(concerns(rule, *key) for rule in rules):
+            state.reread_pool(key)
+
+
+def _features(state: ClusterState, _: Change) -> None:
+    for key in state.pools.all_keys():
+        state.pools.forget_pool(key)
+    state.touched.add_all()
+
+
+def _class(state: ClusterState, _: Change) -> None:
+    state.forget_reasons()
+
+
+_FOLLOWS: Final[Mapping[str, Callable[[ClusterState, Change], None]]] = MappingProxyType(
+    {
+        "holdings": _holding,
+        "placed": _pod,
+        "pods": _pod,
+        "nodes": _node,
+        "lost": _liveness,
+        "pools": _pool,
+        "foreign": _pool,
+        "taint_rules": _taint_rule,
+        "features": _features,
+        "classes": _class,
+    }
+)

@@ -1,0 +1,36 @@
+"""Which nodes changed, in order, so that an index catches up only when somebody asks it."""
+
+from typing import Final
+
+LONGEST: Final = 65_536
+"""More changes than this are forgotten; an index that is further behind builds itself anew."""
+
+
+class Touched:
+    """A list of node names that only grows; its readers keep their own place in it."""
+
+    def __init__(self) -> None:
+        self._names: list[str] = []
+        self._forgotten = 0
+
+    @property
+    def end(self) -> int:
+        """The place behind the newest change."""
+        return self._forgotten + len(self._names)
+
+    def add(self, node: str) -> None:
+        """Notes that something about the node changed."""
+        self._names.append(node)
+        if len(self._names) > LONGEST:
+            self.add_all()
+
+    def add_all(self) -> None:
+        """Notes that anything may have changed: all readers start anew."""
+        self._forgotten = self.end + 1
+        self._names.clear()
+
+    def since(self, place: int) -> list[str] | None:
+        """The nodes that changed behind that place, or None if that is no longer known."""
+        if place < self._forgotten:
+            return None
+        return self._names[place - self._forgotten :]

@@ -1,0 +1,134 @@
+"""Why a pod could not be placed: a reason for each device of each node, summed.
+
+The counts of all reasons sum to all devices of all nodes, and do not depend on the order in which
+nodes were tried. What keeps a pod off a node keeps it from all of the node's devices.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, NamedTuple
+
+from dra_allocator.core.demand import Demand
+from dra_allocator.core.node_book import NodeBook
+from dra_allocator.core.touched import Touched
+from dra_shared.events.allocations import ClaimUnsatisfiable, Reason, ReasonKind, Refusal
+
+Why = tuple[ReasonKind, str]
+"""A kind of reason and its detail."""
+
+Tally = dict[Why, int]
+"""Devices of one node by reason."""
+
+MOST_SHOWN: Final = 6
+"""Reasons in a summary; the rest is counted together."""
+
+_WORDS: Final = {
+    ReasonKind.IN_USE: "in use",
+    ReasonKind.TAINTED: "tainted",
+    ReasonKind.SELECTOR_FALSE: "not selected",
+    ReasonKind.SELECTOR_ERROR: "with a selector error",
+    ReasonKind.CAPACITY: "without enough capacity",
+    ReasonKind.COUNTERS: "without enough counters",
+    ReasonKind.CONSTRAINT: "against a constraint",
+    ReasonKind.POOL_INCOMPLETE: "incomplete pool",
+    ReasonKind.POOL_INVALID: "invalid pool",
+    ReasonKind.NODE_UNFIT: "on nodes that do not fit",
+    ReasonKind.UNSUPPORTED: "not supported",
+    ReasonKind.NOT_ENOUGH: "free, but too few on a node",
+    ReasonKind.NO_DEVICES: "no devices",
+}
+_DETAILED: Final = frozenset(
+    {
+        ReasonKind.TAINTED,
+        ReasonKind.NODE_UNFIT,
+        ReasonKind.CONSTRAINT,
+        ReasonKind.POOL_INCOMPLETE,
+        ReasonKind.POOL_INVALID,
+    }
+)
+"""Reasons that a line about them names in detail."""
+
+
+class Sum(NamedTuple):
+    """How many devices a reason concerns, on how many nodes."""
+
+    devices: int
+    nodes: int
+
+
+class ReasonBook:
+    """The sum of all nodes' reasons for one kind of demand, caught up when asked."""
+
+    def __init__(self, nodes: NodeBook, touched: Touched) -> None:
+        self._nodes = nodes
+        self._touched = touched
+        self._place = -1
+        self._by_node: dict[str, Tally] = {}
+        self._sums: dict[Why, Sum] = {}
+
+    def sums(self, explain: Callable[[str], Tally]) -> dict[Why, Sum]:
+        """The sums as of now; `explain` gives the reasons of one node."""
+        changed = self._touched.since(self._place)
+        if changed is None:
+            self._by_node.clear()
+            self._sums.clear()
+            changed = list(self._nodes.names)
+        for name in set(changed):
+            self._count(self._by_node.pop(name, {}), -1)
+            if name in self._nodes.numbers:
+                self._by_node[name] = tally = explain(name)
+                self._count(tally, 1)
+        self._place = self._touched.end
+        return self._sums
+
+    def _count(self, tally: Tally, sign: int) -> None:
+        for why, devices in tally.items():
+            before = self._sums.pop(why, Sum(0, 0))
+            after = Sum(before.devices + sign * devices, before.nodes + sign)
+            if after.nodes:
+                self._sums[why] = after
+
+
+def refusal(
+    demand: Demand, kind: Refusal, sums: Mapping[Why, Sum], *, nodes: int, message: str = ""
+) -> ClaimUnsatisfiable:
+    """The fact that a pod cannot be placed, with its reasons in order and one line about them."""
+    ordered = sorted(sums.items(), key=lambda item: (-item[1].devices, item[0]))
+    return ClaimUnsatisfiable(
+        pod=demand.pod.request.pod,
+        claims=demand.refs,
+        refusal=kind,
+        reasons=tuple(
+            Reason(kind=reason, detail=detail, devices=found.devices)
+            for (reason, detail), found in ordered
+        ),
+        devices=sum(found.devices for _, found in ordered),
+        nodes=nodes,
+        summary=message or summary(ordered, nodes),
+    )
+
+
+def summary(sums: Iterable[tuple[Why, Sum]], nodes: int) -> str:
+    """One line, most devices first: `0/3 nodes can satisfy: 12 devices in use, 4 tainted (broken)`."""
+    devices: Counter[str] = Counter()
+    without: Counter[str] = Counter()
+    for why, found in sums:
+        if found.devices:
+            devices[_words(*why)] += found.devices
+        else:
+            without[_words(*why)] += found.nodes
+    shown = devices.most_common(MOST_SHOWN)
+    parts = [f"{count} {words}" for words, count in shown]
+    rest = devices.total() - sum(count for _, count in shown)
+    if rest:
+        parts.append(f"{rest} for other reasons")
+    if parts:
+        first = shown[0][1]
+        parts[0] = parts[0].replace(" ", " device " if first == 1 else " devices ", 1)
+    parts += [f"{words} on {count} nodes" for words, count in without.most_common(MOST_SHOWN)]
+    return f"0/{nodes} nodes can satisfy: {', '.join(parts) or 'there are no nodes'}"
+
+
+def _words(kind: ReasonKind, detail: str) -> str:
+    words = _WORDS[kind]
+    return f"{words} ({detail})" if detail and kind in _DETAILED else words
