@@ -1,0 +1,1 @@
+"""What the agent decides: plans, life cycles, spec files, reports. Pure; no I/O, clock or logging."""

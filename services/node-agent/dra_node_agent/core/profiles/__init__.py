@@ -1,0 +1,1 @@
+"""The kinds of devices that the simulated drivers offer, one module a kind."""

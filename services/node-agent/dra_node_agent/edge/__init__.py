@@ -1,0 +1,1 @@
+"""What the agent does: sockets, files, SQLite, NATS. Decisions stand in `core`."""

@@ -1,0 +1,48 @@
+"""What one driver has on the node now, looked at again and again; changes become facts."""
+
+import structlog
+
+from dra_node_agent.core.inventory import Inventory
+from dra_node_agent.core.report import Report, changes, report
+from dra_node_agent.edge import meters
+from dra_node_agent.edge.ledger import Ledger
+from dra_node_agent.edge.scanner import ScanError, Scanner
+
+_log = structlog.get_logger()
+
+
+class Stock:
+    """The devices of one driver as they were when it looked last."""
+
+    def __init__(self, driver: str, node: str, scanner: Scanner, ledger: Ledger) -> None:
+        self._driver = driver
+        self._node = node
+        self._scanner = scanner
+        self._ledger = ledger
+        self.inventory = Inventory()
+        self._seen = False
+
+    async def look(self) -> None:
+        """Looks at the devices; what cannot be seen now stays as it was."""
+        try:
+            self.inventory = await self._scanner.scan()
+        except ScanError as error:
+            meters.SCAN_FAILURES.labels(self._driver).inc()
+            _log.error("cannot look at the devices", driver=self._driver, error=str(error))
+            return
+        self._seen = True
+        meters.DEVICES.labels(self._driver).set(len(self.inventory.devices))
+
+    def tell(self) -> None:
+        """Writes the facts that the log lacks; the ledger must know what the log holds."""
+        if self._seen:
+            write_changes(self._ledger, self._node, self._driver, report(self.inventory))
+
+
+def write_changes(ledger: Ledger, node: str, driver: str, new: Report) -> None:
+    """Makes a driver's new report durable with the facts it differs by; nothing if by none."""
+    facts = changes(node, driver, ledger.report(driver), new)
+    if not facts:
+        return
+    ledger.write_report(driver, new, *facts)
+    _log.info("devices changed", driver=driver, devices=len(new.devices), facts=len(facts))
