@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import kube_cel
 from dra_allocator.core.engine import Engine
-from dra_allocator.core.search.selectors import Selectors
+from dra_allocator.core.replay import new_state
 from dra_allocator.core.state import ClusterState
 from dra_shared.events.allocations import AllocationFact, ClaimAllocated, ClaimUnsatisfiable
 from dra_shared.events.claims import ClaimRequested, ClaimWithdrawn, PodRequested, PodWithdrawn
@@ -110,7 +109,7 @@ class Story:
 
     def __init__(self, policy: str = "pack") -> None:
         self.records: list[Record] = []
-        self.engine = Engine(a_state(), policy)
+        self.engine = Engine(new_state(), policy)
 
     @property
     def state(self) -> ClusterState:
@@ -142,11 +141,6 @@ class Story:
 def a_record(envelope: Envelope, sequence: int) -> Record:
     """The event at this place; each comes a second after the one before."""
     return Record(sequence, sequence * SECOND, subject(envelope.fact), envelope)
-
-
-def a_state() -> ClusterState:
-    """An allocator's state that knows nothing yet."""
-    return ClusterState(Selectors(kube_cel.Environment()))
 
 
 def placed(facts: Sequence[AllocationFact]) -> dict[str, str]:

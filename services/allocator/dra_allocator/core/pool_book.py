@@ -4,7 +4,7 @@ Knows nothing of claims or of what is in use.
 """
 
 from dra_allocator.core.registers import PoolKey, Registers
-from dra_allocator.core.search.devices import PoolDevice
+from dra_allocator.core.search.devices import CounterName, PoolDevice
 from dra_allocator.core.search.features import DEFAULT_FEATURES, Feature, Features
 from dra_allocator.core.search.nodes import NodeView
 from dra_allocator.core.search.pools import (
@@ -20,6 +20,7 @@ from dra_shared.events.pools import PoolPublished
 from dra_shared.ids import DeviceId
 from dra_shared.kube.devices import ResourceSlice
 from dra_shared.kube.meta import ObjectMeta
+from dra_shared.quantity import parse_quantity
 
 
 class PoolBook:
@@ -85,6 +86,19 @@ class PoolBook:
                 if device.id == id_:
                     return device
         return None
+
+    def counters(self, key: PoolKey) -> dict[CounterName, int]:
+        """All counters of a pool's newest edition, in nano units."""
+        group = self._groups.get(PoolId(*key))
+        slices = group.slices if group else ()
+        newest = max((one.generation for one in slices), default=0)
+        return {
+            CounterName(counters.name, name): parse_quantity(counter.value).nanos
+            for one in slices
+            if one.generation == newest
+            for counters in one.slice.spec.shared_counters or ()
+            for name, counter in counters.counters.items()
+        }
 
     def all_keys(self) -> tuple[PoolKey, ...]:
         """All pools that exist."""
