@@ -1,0 +1,181 @@
+"""Which facts about claims and pods the log still lacks. At most one for each claim or pod at a time."""
+
+from dra_api_bridge.core.fit import unschedulable
+from dra_api_bridge.core.mirror import Mirror, same_grant
+from dra_api_bridge.core.objects import Topic, Work, reference
+from dra_api_bridge.core.observed import claim_addresses, is_finished, is_gated
+from dra_api_bridge.core.placement import placement
+from dra_api_bridge.core.recorded import ClaimRecord, Grant, PodRecord
+from dra_shared.events.claims import (
+    ClaimRequested,
+    ClaimWithdrawn,
+    PodRequested,
+    PodWithdrawn,
+)
+from dra_shared.events.mirror import (
+    AllocationCleared,
+    AllocationRefused,
+    AllocationWritten,
+    ClearedBy,
+    ForeignAllocationObserved,
+    PodRefused,
+    PodUngated,
+)
+from dra_shared.kube.claims import ResourceClaim
+from dra_shared.kube.core import Pod
+
+ClaimFacts = (
+    ClaimRequested
+    | ClaimWithdrawn
+    | AllocationWritten
+    | AllocationRefused
+    | AllocationCleared
+    | ForeignAllocationObserved
+)
+
+
+def claim_fact(mirror: Mirror, uid: str) -> ClaimFacts | None:
+    """What the log has to learn about the claim next."""
+    seen, record = mirror.observed.claim(uid), mirror.recorded.claims.get(uid)
+    if record is None:
+        return _claim_requested(mirror, seen) if seen is not None else None
+    if seen is None:
+        return ClaimWithdrawn(claim=record.requested.claim)
+    wanted = _claim_requested(mirror, seen)
+    if record.grant is None and wanted.admin_namespace != record.requested.admin_namespace:
+        return wanted
+    return _allocation_fact(mirror, seen, record)
+
+
+def pod_facts(mirror: Mirror, uid: str) -> tuple[ClaimRequested | PodRequested, ...]:
+    """The pod's demand, behind that of its claims, where the log does not have it as it is."""
+    seen, record = mirror.observed.pod(uid), mirror.recorded.pods.get(uid)
+    waits = seen is not None and is_gated(seen) and seen.metadata.deletion_timestamp is None
+    if seen is None or not waits or (record is not None and record.decision is not None):
+        return ()
+    claims = _claims_of(mirror, seen)
+    if claims is None:
+        return ()
+    wanted = _pod_requested(seen, claims)
+    if record is not None and record.requested == wanted:
+        return ()
+    known = mirror.recorded.claims
+    unknown = [claim for claim in claims if claim.metadata.uid not in known]
+    return (*(_claim_requested(mirror, claim) for claim in unknown), wanted)
+
+
+def pod_outcome(mirror: Mirror, uid: str) -> PodWithdrawn | PodUngated | PodRefused | None:
+    """What the log has to learn about a pod that it knows."""
+    seen, record = mirror.observed.pod(uid), mirror.recorded.pods.get(uid)
+    if record is None:
+        return None
+    if seen is None or is_finished(seen):
+        return PodWithdrawn(pod=record.requested.pod)
+    if record.decision is None:
+        return None
+    if not is_gated(seen) and not record.ungated:
+        return PodUngated(pod=record.requested.pod, node=record.decision.node)
+    return _pod_refused(mirror, record)
+
+
+def _claim_requested(mirror: Mirror, seen: ResourceClaim) -> ClaimRequested:
+    namespace = seen.metadata.namespace or ""
+    return ClaimRequested(
+        claim=reference(seen.metadata),
+        spec=seen.spec,
+        admin_namespace=_asks_admin(seen) and mirror.observed.allows_admin(namespace),
+    )
+
+
+def _asks_admin(seen: ResourceClaim) -> bool:
+    return any(
+        request.exactly is not None and request.exactly.admin_access
+        for request in seen.spec.devices.requests or ()
+    )
+
+
+def _allocation_fact(mirror: Mirror, seen: ResourceClaim, record: ClaimRecord) -> ClaimFacts | None:
+    shown, grant, ref = seen.status.allocation, record.grant, record.requested.claim
+    if shown is None:
+        return _absence_fact(mirror, record)
+    if grant is not None and same_grant(shown, grant.allocation):
+        if grant.written:
+            return None
+        version = seen.metadata.resource_version
+        return AllocationWritten(claim=ref, node=grant.node or None, resource_version=version)
+    if same_grant(shown, record.foreign):
+        return None
+    return ForeignAllocationObserved(claim=ref, allocation=shown)
+
+
+def _absence_fact(mirror: Mirror, record: ClaimRecord) -> ClaimFacts | None:
+    ref, grant = record.requested.claim, record.grant
+    if grant is not None and not grant.written:
+        refusal = mirror.attempts.refusals.get(Work(Topic.CLAIM, ref.uid))
+        if refusal is None or refusal.sequence != grant.sequence:
+            return None
+        return AllocationRefused(claim=ref, status=refusal.status, message=refusal.message)
+    if grant is not None:
+        return _cleared(mirror, record, grant)
+    if record.foreign is not None:
+        return AllocationCleared(claim=ref, by=ClearedBy.OTHERS)
+    return None
+
+
+def _cleared(mirror: Mirror, record: ClaimRecord, grant: Grant) -> AllocationCleared:
+    """Taken back by us for a reason we know, or by kube-scheduler, which then says it on the pod."""
+    ref = record.requested.claim
+    ours = mirror.attempts.cleared.get(ref.uid)
+    if ours is not None:
+        return AllocationCleared(
+            claim=ref, by=ClearedBy.BRIDGE, message=ours.message, unfit_node=ours.node
+        )
+    for pod in mirror.consumers(record):
+        message = unschedulable(pod)
+        if message is not None:
+            return AllocationCleared(
+                claim=ref, by=ClearedBy.OTHERS, message=message, unfit_node=grant.node
+            )
+    return AllocationCleared(claim=ref, by=ClearedBy.OTHERS)
+
+
+def _claims_of(mirror: Mirror, pod: Pod) -> tuple[ResourceClaim, ...] | None:
+    """The pod's claims in the order of its references, None while one of them is not there."""
+    found: list[ResourceClaim] = []
+    templated = {
+        wanted.name
+        for wanted in pod.spec.resource_claims or ()
+        if wanted.resource_claim_name is None
+    }
+    for name, place in claim_addresses(pod).items():
+        claim = mirror.observed.claim_at(place) if place is not None else None
+        if claim is None or claim.metadata.deletion_timestamp is not None:
+            return None
+        if name in templated and not _is_made_for(claim, pod):
+            return None
+        found.append(claim)
+    return tuple(found)
+
+
+def _is_made_for(claim: ResourceClaim, pod: Pod) -> bool:
+    owners = claim.metadata.owner_references or ()
+    return any(owner.uid == pod.metadata.uid for owner in owners)
+
+
+def _pod_requested(pod: Pod, claims: tuple[ResourceClaim, ...]) -> PodRequested:
+    return PodRequested(
+        pod=reference(pod.metadata),
+        claims=tuple(dict.fromkeys(reference(claim.metadata) for claim in claims)),
+        placement=placement(pod.spec),
+        priority=pod.spec.priority or 0,
+    )
+
+
+def _pod_refused(mirror: Mirror, record: PodRecord) -> PodRefused | None:
+    ref, decision = record.requested.pod, record.decision
+    refusal = mirror.attempts.refusals.get(Work(Topic.POD, ref.uid))
+    if refusal is None or decision is None or record.refused:
+        return None
+    if refusal.sequence != decision.sequence:
+        return None
+    return PodRefused(pod=ref, status=refusal.status, message=refusal.message)

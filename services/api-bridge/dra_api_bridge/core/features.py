@@ -1,0 +1,44 @@
+"""Which DRA features an API server of a release has switched on by default.
+
+Source: the feature gates of Kubernetes 1.34 to 1.37 (pkg/features/kube_features.go). Names are
+those of the gates without `DRA`.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+_SINCE: Final = {
+    "AdminAccess": 34,
+    "PrioritizedList": 34,
+    "DeviceTaints": 36,
+    "PartitionableDevices": 36,
+    "ConsumableCapacity": 36,
+    "DeviceBindingAndStatus": 36,
+    "FractionalCapacityRange": 37,
+}
+
+KNOWN: Final = frozenset(_SINCE) | {
+    "ListTypeAttributes",
+    "DerivedAttributes",
+    "CompatibilityGroups",
+    "OptionalNodeOperations",
+}
+
+
+class UnknownFeatureError(ValueError):
+    """A feature was named that this release does not know: the operator must correct the setting."""
+
+
+def features(major: str, minor: str, overrides: Iterable[str]) -> tuple[str, ...]:
+    """The features on by default in this version, changed by overrides: `Name` on, `-Name` off.
+
+    Raises UnknownFeatureError.
+    """
+    release = int(major or 1) * 100 + int("".join(c for c in minor if c.isdigit()) or 0)
+    on = {name for name, since in _SINCE.items() if release >= 100 + since}
+    for each in overrides:
+        name = each.lstrip("+-")
+        if name not in KNOWN:
+            raise UnknownFeatureError(f"{name!r} is none of {', '.join(sorted(KNOWN))}")
+        (on.discard if each.startswith("-") else on.add)(name)
+    return tuple(sorted(on))

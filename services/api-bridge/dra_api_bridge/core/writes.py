@@ -1,0 +1,183 @@
+"""Which writes the log asks for that the API does not show yet. Plans only; nothing is sent here."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from dra_api_bridge.core.attempts import Unfit
+from dra_api_bridge.core.fit import shortage, unschedulable
+from dra_api_bridge.core.mirror import Mirror, holders, same_grant
+from dra_api_bridge.core.objects import Topic, Work, reference
+from dra_api_bridge.core.observed import is_gated
+from dra_api_bridge.core.recorded import ClaimRecord, Decision, PodRecord
+from dra_api_bridge.core.requests import Allocate, AnyWrite, Reserve, TakeBack, Ungate
+from dra_shared.kube.claims import (
+    FINALIZER,
+    MAX_RESERVED_FOR,
+    ResourceClaim,
+    ResourceClaimConsumerReference,
+)
+from dra_shared.kube.core import Pod
+
+
+class Later(msgspec.Struct, frozen=True):
+    """Nothing to write yet; worth another look after so many seconds."""
+
+    seconds: float
+
+
+def claim_write(mirror: Mirror, uid: str) -> Allocate | Reserve | None:
+    """What the claim's status still lacks: the allocation, or the reservation for more pods."""
+    seen, record = mirror.observed.claim(uid), mirror.recorded.claims.get(uid)
+    if seen is None or record is None or seen.metadata.deletion_timestamp is not None:
+        return None
+    if _is_refused(mirror, Work(Topic.CLAIM, uid), record):
+        return None
+    missing = _lacking(mirror, seen, record)
+    if not missing:
+        return None
+    shown, grant = seen.status.allocation, record.grant
+    if shown is None:
+        return _allocate(seen, record, missing)
+    ours = grant is not None and same_grant(shown, grant.allocation)
+    if not ours and not same_grant(shown, record.foreign):
+        return None
+    held = seen.status.reserved_for or ()
+    room = MAX_RESERVED_FOR - len(held)
+    if room <= 0:
+        return None
+    return Reserve(
+        work=Work(Topic.CLAIM, uid),
+        sequence=grant.sequence if grant is not None else 0,
+        claim=record.requested.claim,
+        version=seen.metadata.resource_version,
+        reserved_for=(*held, *missing[:room]),
+    )
+
+
+def pod_writes(mirror: Mirror, uid: str, now: float) -> Iterable[AnyWrite | Later]:
+    """The step that the pod's decision asks for next; `now` in seconds of a clock that never jumps."""
+    seen, record = mirror.observed.pod(uid), mirror.recorded.pods.get(uid)
+    if seen is None or record is None or seen.metadata.deletion_timestamp is not None:
+        return ()
+    if is_gated(seen):
+        return _step(mirror, seen, record)
+    message = None if seen.spec.node_name else unschedulable(seen)
+    if message is None:
+        return ()
+    return _move(mirror, seen, record, message, now)
+
+
+def _is_refused(mirror: Mirror, work: Work, record: ClaimRecord) -> bool:
+    refusal = mirror.attempts.refusals.get(work)
+    return (
+        refusal is not None
+        and record.grant is not None
+        and refusal.sequence == record.grant.sequence
+    )
+
+
+def _lacking(
+    mirror: Mirror, seen: ResourceClaim, record: ClaimRecord
+) -> tuple[ResourceClaimConsumerReference, ...]:
+    held = holders(seen)
+    return tuple(
+        ResourceClaimConsumerReference(
+            resource="pods", name=pod.metadata.name, uid=pod.metadata.uid
+        )
+        for pod in mirror.consumers(record)
+        if pod.metadata.uid not in held
+    )
+
+
+def _allocate(
+    seen: ResourceClaim,
+    record: ClaimRecord,
+    users: tuple[ResourceClaimConsumerReference, ...],
+) -> Allocate | None:
+    grant = record.grant
+    if grant is None or grant.written:
+        return None
+    finalizers = seen.metadata.finalizers or ()
+    return Allocate(
+        work=Work(Topic.CLAIM, seen.metadata.uid),
+        sequence=grant.sequence,
+        claim=record.requested.claim,
+        version=seen.metadata.resource_version,
+        allocation=grant.allocation,
+        reserved_for=users[:MAX_RESERVED_FOR],
+        finalizers=None if FINALIZER in finalizers else finalizers,
+    )
+
+
+def _step(mirror: Mirror, seen: Pod, record: PodRecord) -> Iterable[AnyWrite]:
+    """Lets the pod go once all its claims are shown as its own, if the node still has room."""
+    decision = record.decision
+    if decision is None or record.refused or not _is_ready(mirror, seen, decision):
+        return ()
+    refusal = mirror.attempts.refusals.get(Work(Topic.POD, seen.metadata.uid))
+    if refusal is not None and refusal.sequence == decision.sequence:
+        return ()
+    lack = shortage(mirror.observed, seen, decision.node)
+    if lack is not None:
+        return _take_back(mirror, seen, record, lack)
+    return (
+        Ungate(
+            work=Work(Topic.POD, seen.metadata.uid),
+            sequence=decision.sequence,
+            pod=seen,
+            pin=decision.node,
+        ),
+    )
+
+
+def _is_ready(mirror: Mirror, pod: Pod, decision: Decision) -> bool:
+    for uid in (*decision.claims, *decision.shared):
+        claim, record = mirror.observed.claim(uid), mirror.recorded.claims.get(uid)
+        if claim is None or record is None or pod.metadata.uid not in holders(claim):
+            return False
+        known = record.grant.allocation if record.grant is not None else record.foreign
+        if not same_grant(claim.status.allocation, known):
+            return False
+    return True
+
+
+def _move(
+    mirror: Mirror, seen: Pod, record: PodRecord, message: str, now: float
+) -> Iterable[AnyWrite | Later]:
+    """Takes back what a pod holds that kube-scheduler could not place for a while."""
+    uid = seen.metadata.uid
+    shown = tuple(
+        claim.metadata.resource_version if claim is not None else ""
+        for claim in (mirror.observed.claim(ref.uid) for ref in record.requested.claims)
+    )
+    waited = mirror.attempts.stuck_for(uid, (message, shown), now)
+    patience = mirror.attempts.patience(uid)
+    writes = _take_back(mirror, seen, record, message)
+    return writes if waited >= patience or not writes else (Later(patience - waited),)
+
+
+def _take_back(mirror: Mirror, seen: Pod, record: PodRecord, message: str) -> tuple[TakeBack, ...]:
+    """All that the pod alone holds by our decision; nothing if others hold a part with it."""
+    uid, found = seen.metadata.uid, []
+    for ref in record.requested.claims:
+        claim, known = mirror.observed.claim(ref.uid), mirror.recorded.claims.get(ref.uid)
+        if claim is None or known is None or claim.status.allocation is None:
+            continue
+        grant = known.grant
+        if grant is None or not grant.written or holders(claim) - {uid}:
+            return ()
+        if not same_grant(claim.status.allocation, grant.allocation):
+            return ()
+        if _is_refused(mirror, Work(Topic.CLAIM, ref.uid), known):
+            return ()
+        found.append(
+            TakeBack(
+                work=Work(Topic.CLAIM, ref.uid),
+                sequence=grant.sequence,
+                claim=reference(claim.metadata),
+                version=claim.metadata.resource_version,
+                unfit=Unfit(grant.node, message),
+            )
+        )
+    return tuple(found)

@@ -1,0 +1,1 @@
+"""How the bridge reads and writes the Kubernetes API. No decisions."""

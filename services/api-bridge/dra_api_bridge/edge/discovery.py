@@ -1,0 +1,74 @@
+"""What the API server is and serves: its version, and under which paths the watched kinds are."""
+
+from typing import Final
+
+import msgspec
+
+from dra_api_bridge.core.objects import Kind
+from dra_api_bridge.edge.api import Api, ApiRefusedError
+
+RESOURCE_GROUP: Final = "/apis/resource.k8s.io"
+USABLE: Final = ("v1", "v1beta2")
+"""Versions of one shape. v1beta1 differs and is served by no release without v1beta2."""
+
+TAINT_RULE_VERSIONS: Final = ("v1", "v1beta2", "v1alpha3")
+NOT_FOUND: Final = 404
+
+
+class NotServedError(Exception):
+    """The API server does not serve what dra-ledger needs: the operator must enable it."""
+
+
+class Served(msgspec.Struct, frozen=True):
+    """Where things are: the path of resource.k8s.io, a path for each kind, and the version."""
+
+    resource_api: str
+    paths: dict[Kind, str]
+    major: str
+    minor: str
+    version: str
+
+
+class _Version(msgspec.Struct, rename="camel"):
+    major: str = ""
+    minor: str = ""
+    git_version: str = ""
+
+
+class _Resource(msgspec.Struct):
+    name: str
+
+
+class _Resources(msgspec.Struct):
+    resources: list[_Resource] = []
+
+
+async def discover(api: Api) -> Served:
+    """What is served now; raises NotServedError that names what is missing, and Api's errors."""
+    version = msgspec.json.decode(await api.get("/version"), type=_Version)
+    served = {each: await _resources(api, each) for each in TAINT_RULE_VERSIONS}
+    needed = {Kind.CLAIMS, Kind.CLASSES, Kind.SLICES}
+    usable = next((each for each in USABLE if needed <= served[each]), None)
+    if usable is None:
+        raise NotServedError(
+            f"API server {version.git_version} serves resource.k8s.io in none of "
+            f"{', '.join(USABLE)}: enable it with --runtime-config, or use Kubernetes 1.34 or later"
+        )
+    paths = {kind: f"/api/v1/{kind}" for kind in (Kind.NAMESPACES, Kind.NODES, Kind.PODS)}
+    paths |= {kind: f"{RESOURCE_GROUP}/{usable}/{kind}" for kind in needed}
+    rules = (each for each in TAINT_RULE_VERSIONS if Kind.TAINT_RULES in served[each])
+    if (found := next(rules, None)) is not None:
+        paths[Kind.TAINT_RULES] = f"{RESOURCE_GROUP}/{found}/{Kind.TAINT_RULES}"
+    return Served(
+        f"{RESOURCE_GROUP}/{usable}", paths, version.major, version.minor, version.git_version
+    )
+
+
+async def _resources(api: Api, version: str) -> frozenset[str]:
+    try:
+        body = await api.get(f"{RESOURCE_GROUP}/{version}")
+    except ApiRefusedError as error:
+        if error.status == NOT_FOUND:
+            return frozenset()
+        raise
+    return frozenset(each.name for each in msgspec.json.decode(body, type=_Resources).resources)

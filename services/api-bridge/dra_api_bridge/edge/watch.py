@@ -1,0 +1,194 @@
+"""Follows one kind of objects: list, watch, and every legal way in which a watch may end.
+
+A list is asked for only at the start and when the server no longer has the history behind our
+version (410, in the stream or as the answer). Everything else resumes at the last version seen:
+that of the list, of an event, or of a bookmark, never that of a listed item.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import aclosing
+from typing import Any, Final, Protocol
+from urllib.parse import quote
+
+import msgspec
+import structlog
+from prometheus_client import Counter
+
+from dra_api_bridge.core.objects import SHAPES, Kind, KubeObject, address
+from dra_api_bridge.core.observed import Change
+from dra_api_bridge.edge.api import Api, ApiRefusedError, ApiUnreachableError
+from dra_shared.kube.meta import ListMeta
+
+PAGE: Final = 2000
+WATCH_SECONDS: Final = 60
+"""The server ends a watch after this; a connection that died unnoticed is found out soon after."""
+
+SILENCE: Final = WATCH_SECONDS + 15
+GONE: Final = 410
+FIRST_PAUSE: Final = 0.1
+LONGEST_PAUSE: Final = 5.0
+LONG_ENOUGH: Final = 2.0
+"""A watch that lasted this long was a good one, even without an event."""
+
+LISTS: Final = Counter("dra_bridge_lists_total", "Lists that were asked for", ["kind"])
+ENDS: Final = Counter("dra_bridge_watch_ends_total", "How watches ended", ["kind", "how"])
+UNREADABLE: Final = Counter("dra_bridge_unreadable_total", "Objects that made no sense", ["kind"])
+
+_log = structlog.get_logger()
+
+
+class Audience(Protocol):
+    """Who wants to hear of changes."""
+
+    def listed(self, kind: Kind, objects: Sequence[KubeObject], version: int) -> None:
+        """These are all objects of the kind, as of the version."""
+        ...
+
+    def changed(self, change: Change, version: int) -> None:
+        """One object changed; the server's history of the kind is known up to the version."""
+        ...
+
+    def advanced(self, kind: Kind, version: int) -> None:
+        """Nothing of the kind changed up to the version."""
+        ...
+
+
+class ExpiredError(Exception):
+    """The server has forgotten the history behind our version."""
+
+
+class _List(msgspec.Struct):
+    metadata: ListMeta = ListMeta()
+    items: list[msgspec.Raw] | None = None
+
+
+class _Event(msgspec.Struct):
+    type: str
+    object: msgspec.Raw
+
+
+class _Outline(msgspec.Struct):
+    code: int = 0
+    message: str = ""
+    metadata: Any = None
+
+
+_LIST: Final = msgspec.json.Decoder(_List)
+_EVENT: Final = msgspec.json.Decoder(_Event)
+_OUTLINE: Final = msgspec.json.Decoder(_Outline)
+
+
+class Watch:
+    """One kind under one path, such as /api/v1/pods."""
+
+    def __init__(self, api: Api, kind: Kind, path: str, audience: Audience) -> None:
+        self._api = api
+        self._kind = kind
+        self._path = path
+        self._audience = audience
+        self._decoder = msgspec.json.Decoder(SHAPES[kind])
+        self._version = ""
+        self._pause = 0.0
+
+    async def follow(self) -> None:
+        """Reports to the audience until cancelled; trouble is logged, counted and tried again."""
+        while True:
+            how = await self._once()
+            ENDS.labels(kind=self._kind, how=how).inc()
+            await asyncio.sleep(self._pause)
+
+    async def _once(self) -> str:
+        started = asyncio.get_running_loop().time()
+        try:
+            if not self._version:
+                await self._list()
+            await self._watch()
+        except ExpiredError:
+            self._version = ""
+            self._slow_down(started)
+            return "expired"
+        except (ApiRefusedError, ApiUnreachableError) as error:
+            self._slow_down(started)
+            _log.warning("watch ended", kind=self._kind, error=str(error), pause=self._pause)
+            return "failed"
+        self._slow_down(started)
+        return "closed"
+
+    def _slow_down(self, started: float) -> None:
+        """Ends that follow each other quickly are answered ever more slowly, up to a bound."""
+        if asyncio.get_running_loop().time() - started >= LONG_ENOUGH:
+            self._pause = 0.0
+        else:
+            self._pause = min(max(FIRST_PAUSE, self._pause * 2), LONGEST_PAUSE)
+
+    async def _list(self) -> None:
+        LISTS.labels(kind=self._kind).inc()
+        found: list[KubeObject] = []
+        token = ""
+        while True:
+            page = _LIST.decode(await self._get_page(token))
+            found.extend(known for raw in page.items or () if (known := self._decode(raw)))
+            token = page.metadata.continue_
+            if not token:
+                break
+        self._version = page.metadata.resource_version
+        self._audience.listed(self._kind, found, int(self._version or 0))
+
+    async def _get_page(self, token: str) -> bytes:
+        more = f"&continue={quote(token)}" if token else ""
+        try:
+            return await self._api.get(f"{self._path}?limit={PAGE}{more}")
+        except ApiRefusedError as error:
+            if error.status == GONE:
+                raise ExpiredError from error
+            raise
+
+    async def _watch(self) -> None:
+        query = (
+            f"watch=1&allowWatchBookmarks=true&timeoutSeconds={WATCH_SECONDS}"
+            f"&resourceVersion={quote(self._version)}"
+        )
+        try:
+            async with aclosing(self._api.lines(f"{self._path}?{query}", SILENCE)) as lines:
+                async for line in lines:
+                    if line:
+                        self._take(line)
+        except ApiRefusedError as error:
+            if error.status == GONE:
+                raise ExpiredError from error
+            raise
+
+    def _take(self, line: bytes) -> None:
+        try:
+            event = _EVENT.decode(line)
+            outline = _OUTLINE.decode(event.object)
+        except msgspec.DecodeError as error:
+            UNREADABLE.labels(kind=self._kind).inc()
+            raise ApiUnreachableError(f"{self._path}: no watch event: {error}") from error
+        if event.type == "ERROR":
+            if outline.code == GONE:
+                raise ExpiredError
+            raise ApiRefusedError(f"watch {self._path}", outline.code, outline.message)
+        self._pause = 0.0
+        version = str((outline.metadata or {}).get("resourceVersion", "")) or self._version
+        self._tell(event, int(version or 0))
+        self._version = version
+
+    def _tell(self, event: _Event, version: int) -> None:
+        known = self._decode(event.object) if event.type != "BOOKMARK" else None
+        if known is None:
+            self._audience.advanced(self._kind, version)
+            return
+        now = known if event.type != "DELETED" else None
+        self._audience.changed(Change(self._kind, address(known.metadata), now), version)
+
+    def _decode(self, raw: msgspec.Raw) -> KubeObject | None:
+        """The object; None, said aloud, for one that does not have its kind's shape."""
+        try:
+            return self._decoder.decode(raw)
+        except msgspec.DecodeError as error:
+            UNREADABLE.labels(kind=self._kind).inc()
+            name = (_OUTLINE.decode(raw).metadata or {}).get("name", "")
+            _log.error("object passed over", kind=self._kind, name=name, error=str(error))
+            return None

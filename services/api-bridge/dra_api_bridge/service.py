@@ -1,0 +1,198 @@
+"""The bridge's loop: watches and the log change the mirror, the mirror asks for facts and writes.
+
+Everything runs on one event loop. Each change names the work to look at again; one round looks
+at all of it, appends the facts that the log lacks, and sends the writes that the API lacks.
+"""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import structlog
+from prometheus_client import Counter, Gauge
+
+from dra_api_bridge.core.facts import WRITER, enveloped, new_facts
+from dra_api_bridge.core.features import features
+from dra_api_bridge.core.mirror import Mirror
+from dra_api_bridge.core.objects import FEATURES, Kind, KubeObject, Topic, Work
+from dra_api_bridge.core.observed import Change
+from dra_api_bridge.core.requests import AnyWrite
+from dra_api_bridge.core.steps import end, next_writes, refuse
+from dra_api_bridge.core.writes import Later
+from dra_api_bridge.edge.api import Api, ApiRefusedError, ApiUnreachableError
+from dra_api_bridge.edge.discovery import NotServedError, Served, discover
+from dra_api_bridge.edge.watch import Watch
+from dra_api_bridge.edge.writer import Done, Refused, Stale, Writer
+from dra_shared.events import subjects
+from dra_shared.events.cluster import FeaturesObserved
+from dra_shared.events.envelope import Envelope
+from dra_shared.log.protocol import Epoch, EventLog
+from dra_shared.runtime.endpoint import Readiness
+
+READS: Final = (
+    subjects.POOLS,
+    subjects.CLUSTER,
+    subjects.CLAIMS,
+    subjects.PODS,
+    subjects.ALLOCATIONS,
+    subjects.MIRROR,
+    subjects.epoch(WRITER),
+)
+NODE_PAUSE: Final = 0.2
+"""Seconds in which a node's changes are gathered: every pod that comes or goes is one."""
+
+DISCOVERY_PAUSE: Final = 2.0
+
+FACTS: Final = Counter("dra_bridge_facts_total", "Facts appended", ["tag"])
+DROPPED: Final = Counter("dra_bridge_dropped_fields_total", "Fields the server dropped", ["field"])
+REFUSALS: Final = Counter("dra_bridge_refusals_total", "Writes the server refused", ["what"])
+WORK: Final = Gauge("dra_bridge_work", "Pieces of work that wait to be looked at")
+
+_log = structlog.get_logger()
+
+
+class Bridge:
+    """One run as the only writer. `ready` tells what it still lacks."""
+
+    def __init__(self, log: EventLog, api: Api, epoch: Epoch, ready: Readiness) -> None:
+        self.mirror = Mirror()
+        self._log = log
+        self._api = api
+        self._epoch = epoch
+        self._actor = f"{WRITER}/{epoch.sequence}"
+        self._ready = ready
+        self._due: dict[Work, None] = {}
+        self._nodes: dict[Work, None] = {}
+        self._wake = asyncio.Event()
+        self._open = False
+        self._unknown: set[str] = {"log", *Kind}
+
+    async def run(self, overrides: Sequence[str] = ()) -> None:
+        """Works until cancelled; raises FencedError when another instance has taken over."""
+        for what in sorted(self._unknown):
+            self._ready.missing(what)
+        served = await self._discover()
+        self._writer = Writer(self._api, served.resource_api)
+        for kind in Kind:
+            if kind not in served.paths:
+                self.listed(kind, (), 0)
+        async with asyncio.TaskGroup() as group:
+            self._group = group
+            group.create_task(self._read())
+            for kind, path in served.paths.items():
+                group.create_task(Watch(self._api, kind, path, self).follow())
+            await self._settle(served, overrides)
+
+    def listed(self, kind: Kind, objects: Sequence[KubeObject], version: int) -> None:
+        """Takes a whole list in."""
+        for change in self.mirror.observed.replaced(kind, objects):
+            self._look(self.mirror.take_change(change))
+        self.mirror.saw(kind, version)
+        self._know(kind)
+
+    def changed(self, change: Change, version: int) -> None:
+        """Takes one change in."""
+        works = self.mirror.take_change(change)
+        self.mirror.saw(change.kind, version)
+        self._look(works)
+
+    def advanced(self, kind: Kind, version: int) -> None:
+        """Takes in that nothing changed."""
+        self.mirror.saw(kind, version)
+
+    async def _discover(self) -> Served:
+        lacking = ""
+        while True:
+            try:
+                served = await discover(self._api)
+            except (NotServedError, ApiRefusedError, ApiUnreachableError) as error:
+                self._ready.there(lacking)
+                lacking = str(error)
+                self._ready.missing(lacking)
+                _log.error("cannot work with the API server", error=lacking)
+                await asyncio.sleep(DISCOVERY_PAUSE)
+            else:
+                self._ready.there(lacking)
+                return served
+
+    async def _read(self) -> None:
+        async for batch in self._log.read(subjects=READS):
+            for record in batch:
+                self._look(self.mirror.take_record(record))
+            if not batch or self.mirror.recorded.applied >= self._epoch.sequence:
+                self._know("log")
+
+    def _know(self, what: str) -> None:
+        """Nothing is decided before all is known: what is not seen yet would seem gone."""
+        self._unknown.discard(what)
+        self._ready.there(what)
+        if not self._open and not self._unknown:
+            self._open = True
+            self._look(self.mirror.everything())
+
+    def _look(self, works: Iterable[Work]) -> None:
+        for work in works:
+            if work.topic is not Topic.NODE:
+                self._due[work] = None
+            elif not self._nodes:
+                self._nodes[work] = None
+                asyncio.get_running_loop().call_later(NODE_PAUSE, self._look_at_nodes)
+            else:
+                self._nodes[work] = None
+        if self._open and self._due:
+            self._wake.set()
+
+    def _look_at_nodes(self) -> None:
+        self._due |= self._nodes
+        self._nodes = {}
+        if self._open and self._due:
+            self._wake.set()
+
+    async def _settle(self, served: Served, overrides: Sequence[str]) -> None:
+        first = True
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            works, self._due = self._due, {}
+            WORK.set(len(works))
+            self._send(works)
+            events = new_facts(self.mirror, works, self._actor)
+            if first:
+                events.extend(self._features(served, overrides))
+                first = False
+            for event in events:
+                FACTS.labels(event.fact.__struct_config__.tag).inc()
+            if events:
+                await self._log.commit(events, epoch=self._epoch)
+
+    def _features(self, served: Served, overrides: Sequence[str]) -> Iterable[Envelope]:
+        fact = FeaturesObserved(
+            server_version=served.version,
+            features=features(served.major, served.minor, overrides),
+        )
+        if self.mirror.recorded.cluster.get(FEATURES) != fact:
+            yield enveloped(self.mirror, FEATURES, fact, self._actor)
+
+    def _send(self, works: Iterable[Work]) -> None:
+        loop = asyncio.get_running_loop()
+        for work in works:
+            for write in next_writes(self.mirror, work, loop.time()):
+                if isinstance(write, Later):
+                    loop.call_later(write.seconds, self._look, (work,))
+                else:
+                    self._group.create_task(self._write(write))
+
+    async def _write(self, write: AnyWrite) -> None:
+        what = type(write).__name__
+        match await self._writer.write(write):
+            case Done(version=version, body=body):
+                for field in end(self.mirror, write, version, body):
+                    DROPPED.labels(field).inc()
+                    _log.warning("field dropped by the API server", field=field)
+            case Refused(status=status, message=message):
+                refuse(self.mirror, write, status, message)
+                REFUSALS.labels(what).inc()
+                _log.error("write refused", what=what, status=status, message=message)
+            case Stale():
+                self.mirror.attempts.ended(write.target, 0)
+        self._look((write.work,))

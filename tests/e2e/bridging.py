@@ -1,0 +1,120 @@
+"""A bridge on the real control plane with a log in memory, and a stand-in for the allocator.
+
+The stand-in gives each pod the next free device of the nodes it was told of, and nothing more.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Any, TypeVar
+
+from e2e.controlplane import ControlPlane, Identity, eventually
+from e2e.controlplane.objects import DRIVER
+
+from dra_api_bridge.edge.api import connected
+from dra_api_bridge.service import Bridge
+from dra_shared.events.allocations import AllocatedClaim, ClaimAllocated, Cost
+from dra_shared.events.claims import PodRequested
+from dra_shared.events.envelope import Envelope
+from dra_shared.events.fact import Fact
+from dra_shared.ids import DeviceId, ObjectRef
+from dra_shared.kube.claims import (
+    AllocationResult,
+    DeviceAllocationResult,
+    DeviceRequestAllocationResult,
+)
+from dra_shared.kube.meta import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from dra_shared.log.memory import MemoryLog
+from dra_shared.log.protocol import Record
+from dra_shared.runtime.endpoint import Readiness
+
+AT = "2026-11-30T12:00:00Z"
+FactT = TypeVar("FactT", bound=Fact)
+
+
+class Ledger:
+    """A log in memory, with the words that tests need."""
+
+    def __init__(self) -> None:
+        self.log = MemoryLog()
+
+    async def records(self) -> list[Record]:
+        last = await self.log.last_sequence()
+        return [record async for batch in self.log.read(until=last) for record in batch]
+
+    async def facts(self, kind: type[FactT], about: str = "") -> list[FactT]:
+        return [
+            record.envelope.fact
+            for record in await self.records()
+            if isinstance(record.envelope.fact, kind) and about in record.envelope.correlation
+        ]
+
+    async def first(self, kind: type[FactT], about: str, **fields: object) -> FactT:
+        async def found() -> FactT | None:
+            for fact in await self.facts(kind, about):
+                if all(getattr(fact, name) == value for name, value in fields.items()):
+                    return fact
+            return None
+
+        return await eventually(f"{kind.__name__} of {about} in the log", found)
+
+    async def append(self, fact: Any, identity: str) -> int:
+        event = Envelope(id=identity, actor="test", correlation="", fact=fact)
+        return (await self.log.commit([event]))[0]
+
+    async def allocate(
+        self, pod: PodRequested, node: str, device: str, claims: Sequence[ObjectRef] | None = None
+    ) -> int:
+        given = tuple(
+            AllocatedClaim(
+                claim=claim, allocation=an_allocation(node, device), costs=a_cost(node, device)
+            )
+            for claim in (pod.claims if claims is None else claims)
+        )
+        fact = ClaimAllocated(pod=pod.pod, node=node, claims=given, policy="test", time=AT)
+        last = await self.log.last_sequence()
+        return await self.append(fact, f"allocate/{pod.pod.uid}/{last}")
+
+
+def an_allocation(node: str, device: str) -> AllocationResult:
+    result = DeviceRequestAllocationResult(request="gpu", driver=DRIVER, pool=node, device=device)
+    name = NodeSelectorRequirement(key="metadata.name", operator="In", values=(node,))
+    return AllocationResult(
+        devices=DeviceAllocationResult(results=(result,)),
+        node_selector=NodeSelector(node_selector_terms=(NodeSelectorTerm(match_fields=(name,)),)),
+    )
+
+
+def a_cost(node: str, device: str) -> tuple[Cost, ...]:
+    return (Cost(device=DeviceId(driver=DRIVER, pool=node, device=device)),)
+
+
+@asynccontextmanager
+async def bridging(plane: ControlPlane, ledger: Ledger) -> AsyncIterator[Bridge]:
+    """A bridge at work as the bridge's own identity; ended on leaving."""
+    async with connected(str(plane.kubeconfig(Identity.BRIDGE))) as api:
+        epoch = await ledger.log.open_epoch("api-bridge", "test")
+        ready = Readiness()
+        bridge = Bridge(ledger.log, api, epoch, ready)
+        running = asyncio.create_task(bridge.run())
+
+        async def is_ready() -> bool:
+            if running.done():
+                running.result()
+            return not ready.lacks
+
+        try:
+            await eventually("the bridge is ready", is_ready)
+            yield bridge
+        finally:
+            running.cancel()
+            with suppress(asyncio.CancelledError):
+                await running
+
+
+def bound(plane: ControlPlane, path: str) -> Callable[[], Awaitable[str | None]]:
+    async def probe() -> str | None:
+        node: str | None = (await plane.api("GET", path))["spec"].get("nodeName")
+        return node
+
+    return probe

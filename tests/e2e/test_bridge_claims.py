@@ -1,0 +1,64 @@
+"""The way of a claim through the bridge, on a real control plane."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest_asyncio
+from e2e.bridging import Ledger, bound, bridging
+from e2e.controlplane import ControlPlane, Identity, eventually
+from e2e.controlplane.objects import a_claim_template, a_pod, from_template
+
+from dra_shared.events.claims import ClaimRequested, ClaimWithdrawn, PodRequested, PodWithdrawn
+from dra_shared.events.mirror import AllocationWritten, PodUngated
+
+RESOURCE = "/apis/resource.k8s.io/v1"
+
+
+def claims(namespace: str) -> str:
+    return f"{RESOURCE}/namespaces/{namespace}/resourceclaims"
+
+
+def pods(namespace: str) -> str:
+    return f"/api/v1/namespaces/{namespace}/pods"
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def ledger(control_plane: ControlPlane) -> AsyncIterator[Ledger]:
+    ledger = Ledger()
+    async with bridging(control_plane, ledger):
+        yield ledger
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def node(control_plane: ControlPlane, namespace_numbers: Any) -> str:
+    name = f"bridge-node-{next(namespace_numbers)}"
+    await control_plane.add_node(name)
+    return name
+
+
+async def a_gated_pod(plane: ControlPlane, namespace: str, name: str = "p", **spec: Any) -> str:
+    template = f"{RESOURCE}/namespaces/{namespace}/resourceclaimtemplates"
+    await plane.api("POST", template, a_claim_template(f"t-{name}"))
+    pod = a_pod(name, [from_template("gpu", f"t-{name}")], **spec)
+    made = await plane.api("POST", pods(namespace), pod, Identity.TENANT)
+    return str(made["metadata"]["uid"])
+
+
+async def test_a_decided_pod_is_written_ungated_bound_and_forgotten(
+    control_plane: ControlPlane, ledger: Ledger, namespace: str, node: str
+) -> None:
+    uid = await a_gated_pod(control_plane, namespace)
+    demand = await ledger.first(PodRequested, uid)
+    (claim,) = demand.claims
+    assert (await ledger.first(ClaimRequested, claim.uid)).claim == claim
+    await ledger.allocate(demand, node, "gpu-0")
+    path = f"{pods(namespace)}/p"
+    assert await eventually("the pod is bound", bound(control_plane, path)) == node
+    assert (await ledger.first(AllocationWritten, claim.uid)).node == node
+    assert (await ledger.first(PodUngated, uid)).node == node
+    shown = await control_plane.api("GET", f"{claims(namespace)}/{claim.name}")
+    assert [each["uid"] for each in shown["status"]["reservedFor"]] == [uid]
+    assert shown["status"]["allocation"]["allocationTimestamp"] == "2026-11-30T12:00:00Z"
+    await control_plane.api("DELETE", path)
+    await ledger.first(PodWithdrawn, uid)
+    await ledger.first(ClaimWithdrawn, claim.uid)
