@@ -1,6 +1,7 @@
 """Options that several commands have, and running their work."""
 
 import asyncio
+import signal
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -65,7 +66,8 @@ def source(nats: str, log: Path | None) -> Source:
 
 
 def run(work: Coroutine[Any, Any, None]) -> None:
-    """Runs the work of a command; Ctrl-C ends it quietly."""
+    """Runs the work of a command; Ctrl-C and SIGTERM end it quietly, and in good order."""
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
         asyncio.run(work)
     except KeyboardInterrupt:

@@ -67,6 +67,7 @@ class Child:
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
+                start_new_session=True,  # Ctrl-C is for the parent, which stops them in order
             )
         self.starts += 1
         try:

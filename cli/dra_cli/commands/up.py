@@ -1,0 +1,103 @@
+"""`dra up`: the whole system until Ctrl-C."""
+
+import asyncio
+import contextlib
+import signal
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import click
+
+from dra_cli.commands.options import run
+from dra_cli.demo.manifests import EXAMPLES
+from dra_cli.exits import WrongError
+from dra_cli.local.child import NotReadyError, ProgramEndedError
+from dra_cli.local.layout import GPUS, Layout
+from dra_cli.local.system import LocalSystem
+
+HELP: Final = """\
+Run the whole system on this machine until Ctrl-C, for kubectl and for `dra` in another shell.
+
+What is killed, or asks to be started again, is: try `kill -9` on any process.
+
+\b
+Examples:
+  dra up
+  dra up --nodes 3 --gpus 4 --port 8001
+  dra up --dir /tmp/ledger               keep the log, and the processes' logs, there
+"""
+
+HOW: Final = """\
+export KUBECONFIG={kubeconfig}
+export NATS_URL={nats}
+
+Set these two in another shell, and then:
+  kubectl apply -f {examples}/deviceclass-gpu.yaml
+  kubectl apply -f {examples}/01-basic-resourceclaimtemplate.yaml
+  kubectl logs -n basic-resourceclaimtemplate pod0 | grep GPU_DEVICE
+  dra events --follow
+  dra get devices
+
+The processes' logs are in {logs}. Ctrl-C stops everything."""
+
+
+@click.command("up", help=HELP)
+@click.option("--nodes", type=click.IntRange(1, 50), default=2, show_default=True)
+@click.option(
+    "--gpus", type=click.IntRange(0, 128), default=GPUS, show_default=True, help="A node."
+)
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Of the API server.")
+@click.option(
+    "--dir",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where everything lies; it stays there. Without it: a folder that is removed.",
+)
+def command(nodes: int, gpus: int, port: int, folder: Path | None) -> None:
+    """Runs `dra up`."""
+    names = tuple(f"worker-{number}" for number in range(nodes))
+    with _run_folder(folder) as here:
+        run(_up(LocalSystem(here, Layout(nodes=names, gpus=gpus, port=port))))
+
+
+async def _up(system: LocalSystem) -> None:
+    told = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, told.set)
+    click.echo("starting ...", err=True)
+    try:
+        async with system:
+            click.echo(
+                HOW.format(
+                    kubeconfig=system.kubeconfig,
+                    nats=system.nats_url,
+                    examples=EXAMPLES,
+                    logs=system.folder.logs,
+                )
+            )
+            await _until_told(system, told)
+            click.echo("stopping ...", err=True)
+    except (ProgramEndedError, NotReadyError) as error:
+        raise WrongError(str(error)) from error
+
+
+async def _until_told(system: LocalSystem, told: asyncio.Event) -> None:
+    ending = asyncio.create_task(told.wait())
+    failing = asyncio.create_task(system.supervisor.failure())
+    await asyncio.wait((ending, failing), return_when=asyncio.FIRST_COMPLETED)
+    ending.cancel()
+    if failing.done():
+        await failing
+    failing.cancel()
+
+
+@contextlib.contextmanager
+def _run_folder(folder: Path | None) -> Iterator[Path]:
+    if folder is not None:
+        yield folder
+        return
+    with tempfile.TemporaryDirectory(prefix="dra-") as temporary:
+        yield Path(temporary)
