@@ -80,8 +80,8 @@ def _servers(
         try:
             paths = socket_paths(
                 plugin.driver,
-                Path(settings.kubelet_registrar_directory_path),
-                Path(settings.kubelet_plugins_directory_path),
+                settings.kubelet_registrar_directory_path,
+                settings.kubelet_plugins_directory_path,
                 settings.pod_uid,
             )
         except SocketPathError as error:

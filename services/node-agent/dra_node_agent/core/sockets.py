@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -14,9 +13,9 @@ MAX_PATH: Final = 107
 class SocketPathError(Exception):
     """A directory is too deep for a unix socket; the operator must choose a shorter one."""
 
-    def __init__(self, path: Path, variable: str) -> None:
+    def __init__(self, path: str, variable: str) -> None:
         super().__init__(
-            f"{variable}: the socket {path} would be {len(str(path).encode())} bytes long, "
+            f"{variable}: the socket {path} would be {len(path.encode())} bytes long, "
             f"unix sockets end at {MAX_PATH}; choose a shorter directory"
         )
 
@@ -24,20 +23,20 @@ class SocketPathError(Exception):
 class SocketPaths(msgspec.Struct, frozen=True, kw_only=True):
     """The two sockets of one driver."""
 
-    registration: Path
-    plugin: Path
+    registration: str
+    plugin: str
 
 
-def socket_paths(driver: str, registrar: Path, plugins: Path, pod_uid: str = "") -> SocketPaths:
+def socket_paths(driver: str, registrar: str, plugins: str, pod_uid: str = "") -> SocketPaths:
     """The sockets' paths; with a pod's uid, names that two agents of a rolling update can share.
 
     The registration name is the first that fits. Raises SocketPathError when none does.
     """
     name = f"dra-{pod_uid}.sock" if pod_uid else "dra.sock"
-    plugin = plugins / driver / name
+    plugin = f"{plugins}/{driver}/{name}"
     if not _fits(plugin):
         raise SocketPathError(plugin, "KUBELET_PLUGINS_DIRECTORY_PATH")
-    candidates = [registrar / name for name in _registration_names(driver, pod_uid)]
+    candidates = [f"{registrar}/{name}" for name in _registration_names(driver, pod_uid)]
     fitting = [path for path in candidates if _fits(path)]
     if not fitting:
         raise SocketPathError(candidates[-1], "KUBELET_REGISTRAR_DIRECTORY_PATH")
@@ -60,5 +59,5 @@ def _hashed(text: str, size: int) -> str:
     return base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
 
-def _fits(path: Path) -> bool:
-    return len(str(path).encode()) <= MAX_PATH
+def _fits(path: str) -> bool:
+    return len(path.encode()) <= MAX_PATH

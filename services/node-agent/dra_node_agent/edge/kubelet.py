@@ -23,25 +23,26 @@ class PluginServers:
     """The two servers of one driver."""
 
     def __init__(self, plugin: Plugin, paths: SocketPaths, registered: Registered) -> None:
-        self._paths = paths
+        self._plugin_path = Path(paths.plugin)
+        self._registration_path = Path(paths.registration)
         self._plugin = _plugin_server(plugin)
         self._registration = grpc.aio.server()
         registration_pb2_grpc.add_RegistrationServicer_to_server(  # type: ignore[no-untyped-call] # generated
-            Registration(plugin.driver, str(paths.plugin), registered), self._registration
+            Registration(plugin.driver, paths.plugin, registered), self._registration
         )
         self._own: dict[Path, int] = {}
 
     async def start(self) -> None:
         """Listens on the plugin's socket, then on the registration socket."""
-        await self._listen(self._plugin, self._paths.plugin)
-        await self._listen(self._registration, self._paths.registration)
+        await self._listen(self._plugin, self._plugin_path)
+        await self._listen(self._registration, self._registration_path)
 
     async def stop(self) -> None:
         """Takes the registration back, lets calls end, then stops listening."""
-        self._unlink(self._paths.registration)
+        self._unlink(self._registration_path)
         await self._registration.stop(GRACE)
         await self._plugin.stop(GRACE)
-        self._unlink(self._paths.plugin)
+        self._unlink(self._plugin_path)
 
     async def _listen(self, server: grpc.aio.Server, path: Path) -> None:
         _clear(path)

@@ -34,6 +34,11 @@ _VFS: Final = DeviceCapacity(
 )
 
 
+def bits(quantity: str | int) -> int:
+    """A quantity as a whole number, rounded up; raises QuantityError."""
+    return parse_quantity(str(quantity)).whole
+
+
 class BandwidthBurst(OpaqueConfig, frozen=True, kw_only=True):
     """How much may be sent above the rate, in bits; quantities, 0 for none."""
 
@@ -84,11 +89,6 @@ class Net:
             for suffix, number in numbers.items()
             if number is not None
         }
-
-
-def bits(quantity: str | int) -> int:
-    """A quantity as a whole number, rounded up; raises QuantityError."""
-    return parse_quantity(str(quantity)).whole
 
 
 def _device(node: str, index: int) -> FoundDevice:
