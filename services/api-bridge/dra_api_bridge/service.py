@@ -12,22 +12,31 @@ import structlog
 from prometheus_client import Counter, Gauge
 
 from dra_api_bridge.core.facts import WRITER, enveloped, new_facts
-from dra_api_bridge.core.features import features
+from dra_api_bridge.core.features import UnknownFeatureError, check, features
 from dra_api_bridge.core.mirror import Mirror
 from dra_api_bridge.core.objects import FEATURES, Kind, KubeObject, Topic, Work
 from dra_api_bridge.core.observed import Change
 from dra_api_bridge.core.requests import AnyWrite
 from dra_api_bridge.core.steps import end, next_writes, refuse
 from dra_api_bridge.core.writes import Later
-from dra_api_bridge.edge.api import Api, ApiRefusedError, ApiUnreachableError
+from dra_api_bridge.edge.api import Api, ApiRefusedError, ApiUnreachableError, connected
 from dra_api_bridge.edge.discovery import NotServedError, Served, discover
 from dra_api_bridge.edge.watch import Watch
 from dra_api_bridge.edge.writer import Done, Refused, Stale, Writer
+from dra_api_bridge.settings import BridgeSettings
 from dra_shared.events import subjects
 from dra_shared.events.cluster import FeaturesObserved
 from dra_shared.events.envelope import Envelope
+from dra_shared.log.jetstream import JetStreamLog
 from dra_shared.log.protocol import Epoch, EventLog
+from dra_shared.runtime import process
+from dra_shared.runtime.bus import connect
 from dra_shared.runtime.endpoint import Readiness
+from dra_shared.runtime.parked import count_unreadable
+from dra_shared.runtime.settings import SettingsError
+from dra_shared.runtime.writer import as_only_writer
+
+ABOUT: Final = "Tells the log what Kubernetes asks for, and Kubernetes what the allocator decided."
 
 READS: Final = (
     subjects.POOLS,
@@ -59,7 +68,7 @@ class Bridge:
         self._log = log
         self._api = api
         self._epoch = epoch
-        self._actor = f"{WRITER}/{epoch.sequence}"
+        self._actor = f"{WRITER}@{epoch.sequence}"
         self._ready = ready
         self._due: dict[Work, None] = {}
         self._nodes: dict[Work, None] = {}
@@ -118,6 +127,7 @@ class Bridge:
     async def _read(self) -> None:
         async for batch in self._log.read(subjects=READS):
             for record in batch:
+                count_unreadable(record, writer=True)
                 self._look(self.mirror.take_record(record))
             if not batch or self.mirror.recorded.applied >= self._epoch.sequence:
                 self._know("log")
@@ -196,3 +206,32 @@ class Bridge:
             case Stale():
                 self.mirror.attempts.ended(write.target, 0)
         self._look((write.work,))
+
+
+async def serve(settings: BridgeSettings, readiness: Readiness) -> None:
+    """Runs the bridge: stands by until it may write, then serves."""
+    try:
+        check(settings.overrides)
+    except UnknownFeatureError as error:
+        raise SettingsError(f"FEATURES={settings.features}: {error}") from error
+    name = process.instance_name(settings)
+    client = await connect(settings.nats_url, f"{WRITER}/{name}")
+    log = JetStreamLog(client, replicas=settings.log_replicas)
+    try:
+        await log.ensure_stream()
+        async with connected(settings.kubeconfig) as api:
+            readiness.there("start")
+            await as_only_writer(
+                client,
+                log,
+                WRITER,
+                name,
+                lambda epoch: Bridge(log, api, epoch, readiness).run(settings.overrides),
+            )
+    finally:
+        await log.close()
+
+
+def main() -> int:
+    """Entry point of the process."""
+    return process.main(BridgeSettings, WRITER, ABOUT, serve)

@@ -20,7 +20,6 @@ class BridgeSettings(Settings, frozen=True, kw_only=True):
             "`ListTypeAttributes,-DeviceTaints`"
         ),
     ] = ""
-    nats_replicas: Annotated[int, msgspec.Meta(ge=1, description="copies of the log")] = 1
 
     @property
     def overrides(self) -> tuple[str, ...]:

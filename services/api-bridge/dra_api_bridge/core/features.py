@@ -29,16 +29,18 @@ class UnknownFeatureError(ValueError):
     """A feature was named that this release does not know: the operator must correct the setting."""
 
 
-def features(major: str, minor: str, overrides: Iterable[str]) -> tuple[str, ...]:
-    """The features on by default in this version, changed by overrides: `Name` on, `-Name` off.
-
-    Raises UnknownFeatureError.
-    """
-    release = int(major or 1) * 100 + int("".join(c for c in minor if c.isdigit()) or 0)
-    on = {name for name, since in _SINCE.items() if release >= 100 + since}
+def check(overrides: Iterable[str]) -> None:
+    """Raises UnknownFeatureError if an override names no known feature."""
     for each in overrides:
         name = each.lstrip("+-")
         if name not in KNOWN:
             raise UnknownFeatureError(f"{name!r} is none of {', '.join(sorted(KNOWN))}")
-        (on.discard if each.startswith("-") else on.add)(name)
+
+
+def features(major: str, minor: str, overrides: Iterable[str]) -> tuple[str, ...]:
+    """The features on by default in this version, changed by overrides: `Name` on, `-Name` off."""
+    release = (int(major or 1), int("".join(c for c in minor if c.isdigit()) or 0))
+    on = {name for name, since in _SINCE.items() if release >= (1, since)}
+    for each in overrides:
+        (on.discard if each.startswith("-") else on.add)(each.lstrip("+-"))
     return tuple(sorted(on))

@@ -16,29 +16,14 @@ from dra_api_bridge.core.recorded import (
     Recorded,
 )
 from dra_shared.events import allocations, claims, cluster, mirror, pools
-from dra_shared.events.envelope import AnyFact, UnknownFact
+from dra_shared.events.envelope import AnyFact
 from dra_shared.events.fact import Fact
 from dra_shared.log.protocol import Record
 
 
-class LaterReleaseError(Exception):
-    """The log holds a fact that this release does not know: the operator must upgrade the bridge."""
-
-    def __init__(self, sequence: int, tag: str) -> None:
-        super().__init__(
-            f"sequence {sequence} holds {tag!r}, written by a later release; a writer may not go "
-            "on without understanding it: run that release of the bridge"
-        )
-
-
 def fold(state: Recorded, record: Record) -> tuple[Work, ...]:
-    """Takes the next event in; returns what has to be looked at again.
-
-    Raises LaterReleaseError for a fact of a kind that is not known here.
-    """
+    """Takes the next event in; returns what has to be looked at again."""
     fact = record.envelope.fact
-    if isinstance(fact, UnknownFact):
-        raise LaterReleaseError(record.sequence, fact.wire_tag)
     state.applied = record.sequence
     known = _FOLDS.get(type(fact))
     return tuple(known(state, fact, record.sequence)) if known is not None else ()

@@ -16,6 +16,7 @@ from kubernetes.aio.client.configuration import Configuration
 from kubernetes.aio.config import ConfigException, incluster_config, kube_config
 
 from dra_api_bridge.core.requests import PatchType, Request
+from dra_shared.runtime.settings import SettingsError
 
 CONNECTIONS: Final = 48
 """Enough for all watches and all writes in flight."""
@@ -36,7 +37,7 @@ class ApiRefusedError(Exception):
         self.message = message
 
 
-class NoClusterError(Exception):
+class NoClusterError(SettingsError):
     """There is no usable kubeconfig and no service account: the operator must give one."""
 
 
