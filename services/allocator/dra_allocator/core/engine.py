@@ -50,9 +50,9 @@ class Engine:
         return len(self._outstanding)
 
     @property
-    def limited(self) -> bool:
-        """Whether some pod's search ended at its limit, so that trying again may help."""
-        return bool(self._limited)
+    def has_work(self) -> bool:
+        """Whether there may be something to say."""
+        return bool(self._owed) or self._queue.is_awake
 
     def take(self, record: Record) -> None:
         """Takes in one record of the log."""

@@ -30,6 +30,11 @@ class Queue:
     def __contains__(self, pod_uid: str) -> bool:
         return pod_uid in self._orders
 
+    @property
+    def is_awake(self) -> bool:
+        """Whether some pod may have to be decided."""
+        return bool(self._awake)
+
     def put(self, pod_uid: str, kind: Hashable, *, priority: int, arrival: int) -> None:
         """Adds a pod that must be decided, or asks for something else from now on."""
         self.remove(pod_uid)

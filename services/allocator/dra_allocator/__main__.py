@@ -1,0 +1,5 @@
+"""`python -m dra_allocator`."""
+
+from dra_allocator.service import main
+
+raise SystemExit(main())

@@ -1,0 +1,1 @@
+"""Does: what of the allocator is seen from outside besides its facts."""

@@ -1,0 +1,176 @@
+"""Joins the allocator's core to NATS: read and apply always, decide and commit while the writer.
+
+A standby keeps its state warm by reading along; it only has to start deciding.
+"""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from typing import Final
+
+import structlog
+
+from dra_allocator.core.engine import WRITER, Engine
+from dra_allocator.core.replay import new_state
+from dra_allocator.edge.telling import DECISION_SECONDS, LAG, WAITING, tell
+from dra_allocator.settings import AllocatorSettings
+from dra_shared.events import subjects
+from dra_shared.events.envelope import Envelope
+from dra_shared.events.writers import StateRecorded
+from dra_shared.log.jetstream import JetStreamLog
+from dra_shared.log.protocol import Epoch, EventLog, Record
+from dra_shared.runtime import process
+from dra_shared.runtime.bus import connect
+from dra_shared.runtime.endpoint import Readiness
+from dra_shared.runtime.parked import count_unreadable
+from dra_shared.runtime.writer import as_only_writer
+
+ABOUT: Final = "Decides which claim gets which device, and says why not."
+
+READ: Final = (
+    subjects.POOLS,
+    subjects.CLUSTER,
+    subjects.CLAIMS,
+    subjects.PODS,
+    subjects.ALLOCATIONS,
+    subjects.MIRROR,
+    f"{subjects.ROOT}.epoch.*",
+)
+
+MOST_AT_ONCE: Final = 256
+"""Decisions made before the first of them is committed."""
+
+MOST_OUTSTANDING: Final = 4096
+"""Decisions that may be under way to the log; beyond that deciding waits for it."""
+
+RETRY_SECONDS: Final = 2.0
+"""How often searches that ended at their limit are tried again; their number is bounded."""
+
+IDLE_SECONDS: Final = 10.0
+"""After so long without a new fact the state's hash is recorded, however few there were."""
+
+_log = structlog.get_logger()
+
+
+class Service:
+    """The allocator on one log."""
+
+    def __init__(self, log: EventLog, settings: AllocatorSettings, readiness: Readiness) -> None:
+        self._log = log
+        self._settings = settings
+        self._readiness = readiness
+        self._engine = Engine(new_state(), settings.policy)
+        self._epoch: Epoch | None = None
+        self._turn = asyncio.Lock()
+        self._outbox: list[Envelope] = []
+        self._filled = asyncio.Event()
+        self._applied = 0
+        self._changed_at = 0.0
+
+    async def follow(self) -> None:
+        """Reads the log for ever, and decides each time it has caught up with it."""
+        async for batch in self._log.read(subjects=READ):
+            async with self._turn:
+                self._take(batch)
+                if not batch:
+                    self._readiness.there("start")
+                    await self._decide()
+
+    async def write(self, epoch: Epoch) -> None:
+        """Decides and commits until cancelled or fenced off."""
+        self._epoch = epoch
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._commit())
+            tasks.create_task(self._come_back())
+
+    def _take(self, batch: Sequence[Record]) -> None:
+        for record in batch:
+            count_unreadable(record, writer=True)
+            self._engine.take(record)
+        if batch:
+            self._applied += len(batch)
+            self._changed_at = time.monotonic()
+            LAG.set(max(0.0, time.time() - batch[-1].time_ns / 1e9))
+
+    async def _decide(self) -> None:
+        """Decides all that waits, in a thread, so that a long search delays no heartbeat."""
+        epoch, engine = self._epoch, self._engine
+        if epoch is None or engine.state.sequence < epoch.sequence:
+            return
+        if self._applied >= self._settings.record_every and not self._record(epoch):
+            return
+        while engine.has_work and engine.outstanding < MOST_OUTSTANDING:
+            said = await asyncio.to_thread(self._some_decisions, epoch.sequence)
+            self._outbox += said
+            self._filled.set()
+        WAITING.set(engine.waiting)
+
+    def _some_decisions(self, epoch: int) -> list[Envelope]:
+        said: list[Envelope] = []
+        while len(said) < MOST_AT_ONCE:
+            started = time.perf_counter()
+            envelope = self._engine.next(epoch)
+            if envelope is None:
+                break
+            took = time.perf_counter() - started
+            DECISION_SECONDS.observe(took)
+            tell(envelope, took)
+            said.append(envelope)
+        return said
+
+    def _record(self, epoch: Epoch) -> bool:
+        """Records the state's hash if the log and the state are at the same place; says if so."""
+        state = self._engine.state
+        if self._engine.outstanding:
+            return False
+        fact = StateRecorded(writer=WRITER, upto=state.sequence, state_hash=state.hash())
+        self._outbox.append(
+            Envelope(
+                id=f"{WRITER}:state:{state.sequence}",
+                cause=state.sequence,
+                actor=f"{WRITER}@{epoch.sequence}",
+                fact=fact,
+            )
+        )
+        self._filled.set()
+        self._applied = 0
+        return True
+
+    async def _commit(self) -> None:
+        """Appends what was decided, in order; what is decided meanwhile goes with the next append."""
+        while True:
+            await self._filled.wait()
+            self._filled.clear()
+            events, self._outbox = self._outbox, []
+            await self._log.commit(events, epoch=self._epoch)
+
+    async def _come_back(self) -> None:
+        """Tries limited searches again, and records the state of a quiet cluster."""
+        while True:
+            await asyncio.sleep(RETRY_SECONDS)
+            async with self._turn:
+                self._engine.retry_limited()
+                await self._decide()
+                idle = time.monotonic() - self._changed_at > IDLE_SECONDS
+                if idle and self._applied and self._epoch is not None:
+                    self._record(self._epoch)
+
+
+async def serve(settings: AllocatorSettings, readiness: Readiness) -> None:
+    """Runs the allocator: reads along as a standby until it may write, then decides."""
+    name = process.instance_name(settings)
+    client = await connect(settings.nats_url, f"{WRITER}/{name}")
+    log = JetStreamLog(client, replicas=settings.log_replicas)
+    service = Service(log, settings, readiness)
+    try:
+        await log.ensure_stream()
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(service.follow())
+            tasks.create_task(as_only_writer(client, log, WRITER, name, service.write))
+    finally:
+        await log.close()
+
+
+def main() -> int:
+    """Entry point of the process."""
+    return process.main(AllocatorSettings, WRITER, ABOUT, serve)
