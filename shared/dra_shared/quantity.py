@@ -93,7 +93,7 @@ class Quantity:
         """Whether there is no fraction."""
         return self.nanos % NANOS == 0
 
-    def __str__(self) -> str:  # type: ignore[explicit-override] # 3.11 has no typing.override
+    def __str__(self) -> str:
         """Print the canonical form: no fraction, the largest suffix, no precision lost.
 
         As apimachinery's `CanonicalizeBytes`, except that amounts past the largest suffix keep

@@ -7,6 +7,7 @@ each fault is and why we do not have it.
 
 from typing import Final
 
+from dra_allocator.core.search.devices import CounterName
 from dra_allocator.core.search.pools import Pool
 from dra_allocator.core.search.search import Search
 from dra_allocator.core.search.trial import PoolTrial
@@ -19,6 +20,14 @@ class ChargedAdmin(PoolTrial):
         del admin
         return True
 
+    def _charge(self, place: int) -> dict[CounterName, int]:
+        """Charge what the device's holder has paid once more."""
+        device = self.pool.devices[place]
+        use = self._held(place)
+        if device.shareable and (self._shares.get(place) or (use.costs and not use.whole)):
+            return {}
+        return dict(device.counters)
+
 
 class ForgottenShare(PoolTrial):
     """A device held in shares that is shareable no more counts as free if no capacity is recorded."""
@@ -27,12 +36,11 @@ class ForgottenShare(PoolTrial):
         held = 0
         for name, use in self._use.devices.items():
             place = self.pool.index.get(name)
-            if place is not None and (use.whole or use.capacity):
-                held |= 0 if self._can_share(place, whole=use.whole) else 1 << place
+            if place is None or not (use.whole or use.capacity):
+                continue
+            if use.whole or not self.pool.devices[place].shareable:
+                held |= 1 << place
         return held
-
-    def _can_share(self, place: int, *, whole: bool) -> bool:
-        return self.pool.devices[place].shareable and not whole
 
 
 class ChargedAdminForgottenShare(ChargedAdmin, ForgottenShare):

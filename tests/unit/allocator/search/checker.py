@@ -20,7 +20,6 @@ from dra_shared.kube.claims import (
     DeviceClass,
     DeviceRequest,
     DeviceRequestAllocationResult,
-    DeviceSelector,
     DeviceSubRequest,
     ExactDeviceRequest,
     ResourceClaim,
@@ -113,7 +112,7 @@ def selectable(case: Case, wish: Wish, found: Found) -> bool:
         selector.cel.expression
         for selectors in (device_class.spec.selectors, wish.selectors)
         for selector in selectors or ()
-        if isinstance(selector, DeviceSelector) and selector.cel
+        if selector.cel
     ]
     shown = kube_cel.device_from(
         found.slice.spec.driver,
@@ -200,26 +199,27 @@ def _count_violations(case: Case, name: str, results: list[Given]) -> Iterator[s
 
 def _device_violations(case: Case, one: Given) -> Iterator[str]:
     device, result = one.found.device, one.result
-    if not selectable(case, one.wish, one.found):
-        yield f"{device.name} is not selectable for {result.request}"
-    if case.has(Feature.DEVICE_TAINTS) and not _tolerated(one.wish, device):
-        yield f"{device.name} is tainted"
-    if bool(result.admin_access) != one.admin:
-        yield f"{device.name}: admin access is not as requested"
-    if result.tolerations != (one.wish.tolerations or None):
-        yield f"{device.name}: tolerations are not as requested"
     shared = shareable(case, device)
-    if (result.share_id is not None) != shared:
-        yield f"{device.name}: share id on the wrong kind of device"
     expected = consumed(case, one.wish, one.found) if shared and not one.admin else {}
-    if {name: rules.number(q) for name, q in (result.consumed_capacity or {}).items()} != expected:
-        yield f"{device.name}: consumed capacity is not what was asked for"
-    skipped = one.found.slice.spec.skip_node_operations
-    if case.has(Feature.OPTIONAL_NODE_OPERATIONS) and skipped:
-        if "DRAOptionalNodeOperations" not in case.node.declared_features:
-            yield f"{device.name} needs a kubelet that skips operations"
-        if result.skip_node_operations != skipped:
-            yield f"{device.name}: skipped operations were not copied"
+    recorded = {name: rules.number(q) for name, q in (result.consumed_capacity or {}).items()}
+    broken = {
+        "is not selectable": not selectable(case, one.wish, one.found),
+        "is tainted": case.has(Feature.DEVICE_TAINTS) and not _tolerated(one.wish, device),
+        "has not the admin access that was asked for": bool(result.admin_access) != one.admin,
+        "has other tolerations": result.tolerations != (one.wish.tolerations or None),
+        "has a share id on the wrong kind of device": (result.share_id is not None) != shared,
+        "consumes other capacity than was asked for": recorded != expected,
+        "needs a kubelet that skips operations": _is_unfit(case, one),
+    }
+    yield from (f"{device.name} {text}" for text, is_broken in broken.items() if is_broken)
+
+
+def _is_unfit(case: Case, one: Given) -> bool:
+    skipped = one.found.slice.spec.skip_node_operations or None
+    if not case.has(Feature.OPTIONAL_NODE_OPERATIONS):
+        return False
+    honoured = not skipped or "DRAOptionalNodeOperations" in case.node.declared_features
+    return not honoured or one.result.skip_node_operations != skipped
 
 
 def _tolerated(wish: Wish, device: Device) -> bool:
@@ -283,34 +283,56 @@ def _counter_violations(case: Case, given: list[Given]) -> Iterator[str]:
         if drawing and not case.has(Feature.PARTITIONABLE_DEVICES):
             yield f"{pool}: counters are consumed while that is off"
         if drawing:
-            held = [c for c in case.in_use if (c.device.driver, c.device.pool) == (driver, pool)]
-            yield from _overdrawn(slices, drawing, [cost for cost in held if not cost.admin])
+            held = [
+                cost
+                for cost in case.in_use
+                if (cost.device.driver, cost.device.pool) == (driver, pool) and not cost.admin
+            ]
+            yield from _overdrawn(slices, drawing, held)
+            yield from _clashes(drawing, held)
 
 
 def _overdrawn(
     slices: list[ResourceSlice], drawing: dict[Key, Device], held: list[Cost]
 ) -> Iterator[str]:
-    used: dict[Key, dict[tuple[str, str], Fraction]] = defaultdict(dict)
-    groups: dict[str, list[frozenset[str]]] = defaultdict(list)
-    for cost in held:
-        key = (cost.device.driver, cost.device.pool, cost.device.device)
-        for set_name, counters in cost.counters.items():
-            groups[set_name].append(frozenset(cost.compatibility_groups.get(set_name, ())))
-            for name, text in counters.items():
-                known = used[key].get((set_name, name), Fraction(0))
-                used[key][set_name, name] = max(known, rules.number(text))
-    for key, device in drawing.items():
-        for one in device.consumes_counters or ():
-            groups[one.counter_set].append(frozenset(one.compatibility_groups or ()))
-            for name, counter in one.counters.items():
-                known = used[key].get((one.counter_set, name), Fraction(0))
-                used[key][one.counter_set, name] = max(known, rules.number(counter.value))
+    """Counters that are over their set because of the new devices, or were and are drawn on more."""
+    before, after = _used(held, {}), _used(held, drawing)
+    drawn_more = before != after
     for slice_ in slices:
         for shared in slice_.spec.shared_counters or ():
             for name, counter in shared.counters.items():
-                total = sum(one.get((shared.name, name), Fraction(0)) for one in used.values())
-                if total > rules.number(counter.value):
+                if after[shared.name, name] > rules.number(counter.value) and drawn_more:
                     yield f"counter {shared.name}/{name} is overdrawn"
+
+
+def _used(held: list[Cost], drawing: dict[Key, Device]) -> Counter[tuple[str, str]]:
+    """What is taken of each counter; a device pays once, however many hold it."""
+    paid: dict[tuple[Key, str, str], Fraction] = defaultdict(Fraction)
+    for cost in held:
+        key = (cost.device.driver, cost.device.pool, cost.device.device)
+        for set_name, counters in cost.counters.items():
+            for name, text in counters.items():
+                place = (key, set_name, name)
+                paid[place] = max(paid[place], rules.number(text))
+    for key, device in drawing.items():
+        for one in device.consumes_counters or ():
+            for name, counter in one.counters.items():
+                place = (key, one.counter_set, name)
+                paid[place] = max(paid[place], rules.number(counter.value))
+    total: Counter[tuple[str, str]] = Counter()
+    for (_, set_name, name), amount in paid.items():
+        total[set_name, name] += amount  # type: ignore[assignment] # a Counter of fractions
+    return total
+
+
+def _clashes(drawing: dict[Key, Device], held: list[Cost]) -> Iterator[str]:
+    groups: dict[str, list[frozenset[str]]] = defaultdict(list)
+    for cost in held:
+        for set_name in cost.counters:
+            groups[set_name].append(frozenset(cost.compatibility_groups.get(set_name, ())))
+    for device in drawing.values():
+        for one in device.consumes_counters or ():
+            groups[one.counter_set].append(frozenset(one.compatibility_groups or ()))
     for set_name, members in groups.items():
         if not frozenset.intersection(*members) and any(members):
             yield f"compatibility groups clash on {set_name}"
