@@ -51,7 +51,7 @@ def types() -> dict[str, dict[str, str]]:
 
 
 def shape(obj: Any, kind: str, strictness: Strictness) -> Shaped:
-    """The object without unknown and null fields. Raises BadRequest (400).
+    """The object without unknown, null and empty fields. Raises BadRequest (400).
 
     Unknown fields are an error when strict, a warning otherwise (KEP-2885).
     """
@@ -92,9 +92,14 @@ def _struct(value: Object, type_name: str, path: str, unknown: list[str]) -> Obj
         inner = f"{path}.{name}" if path else name
         if name not in fields:
             unknown.append(inner)
-        elif item is not None:
+        elif item is not None and not _is_empty_collection(item, fields[name]):
             shaped[name] = _shape(item, fields[name], inner, unknown)
     return shaped
+
+
+def _is_empty_collection(item: Any, word: str) -> bool:
+    """Lists and maps without entries are never written; an empty object may mean something."""
+    return not item and word[0] in "[{" and isinstance(item, list | dict)
 
 
 def _scalar(value: Any, word: str, path: str) -> Any:
