@@ -7,7 +7,9 @@ from typing import Final
 
 import click
 
+from dra_allocator.core.policy import DEFAULT
 from dra_cli.commands.options import run
+from dra_cli.commands.verify import show_verdict
 from dra_cli.core.verdict import verdict
 from dra_cli.demo.cluster import DemoCluster, NotInTimeError, Seen
 from dra_cli.demo.expectations import findings
@@ -85,14 +87,9 @@ async def _run(system: LocalSystem, manifests: list[Object], begin: float) -> Se
 
 def _judge(seen: Seen, gpus: int) -> list[str]:
     heading("dra verify")
-    in_log = verdict(seen.records)
-    for finding in in_log:
-        click.echo(f"{finding.sequence:>7}  {finding.tag}  {finding.what}")
-    if not in_log:
-        click.echo(
-            f"{len(seen.records)} facts: no device given twice, every decision derived again"
-        )
-    return [*findings(seen.containers, gpus), *(finding.what for finding in in_log)]
+    found = verdict(seen.records, DEFAULT)
+    show_verdict(found)
+    return [*findings(seen.containers, gpus), *(finding.what for finding in found.findings)]
 
 
 def _progress(begin: float, what: str) -> None:

@@ -5,7 +5,7 @@ claims are set up, and where.
 """
 
 from dra_allocator.core.evolve import evolve
-from dra_allocator.core.registers import Registers
+from dra_allocator.core.registers import Registers, state_hash
 from dra_inventory.core.inventory import Inventory
 from dra_shared.events.nodes import ClaimPrepared, ClaimUnprepared
 from dra_shared.ids import DeviceId
@@ -18,11 +18,13 @@ class Picture:
     def __init__(self) -> None:
         self.registers = Registers()
         self.inventory = Inventory()
+        self.sequence = 0
         self.prepared: set[tuple[str, str]] = set()
         """Claim uids with the node on which they are set up."""
 
     def apply(self, record: Record) -> None:
         """Takes in one record, in log order."""
+        self.sequence = record.sequence
         self.inventory.apply(record)
         evolve(self.registers, record.envelope, record.sequence)
         self.registers.changes.clear()
@@ -33,6 +35,16 @@ class Picture:
                 self.prepared.discard((claim.uid, node))
             case _:
                 pass
+
+    @property
+    def allocator_hash(self) -> str:
+        """The hash that the allocator's state has here."""
+        return state_hash(self.registers)
+
+    @property
+    def inventory_hash(self) -> str:
+        """The hash that the inventory's state has here."""
+        return self.inventory.state_hash()
 
     def holders(self) -> dict[DeviceId, list[str]]:
         """Which claims hold each device; admin access holds nothing."""
