@@ -1,6 +1,5 @@
 """A node for tests: an agent in its own process, directories of its own, a kubelet that calls it."""
 
-import asyncio
 import os
 import shutil
 import signal
@@ -8,13 +7,14 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import grpc
 import msgspec
+from node_facts import GPU, Allocator
 from waiting import until
 
 from dra_shared.ids import ObjectRef
@@ -24,16 +24,16 @@ from dra_shared.kubelet_api import (
     registration_pb2,
     registration_pb2_grpc,
 )
-
-GPU = "gpu.example.com"
-NET = "net.example.com"
+from dra_shared.log.jetstream import JetStreamLog
+from dra_shared.runtime.bus import connect
 
 
 class Node:
-    """One node. Its agent starts with `start` and is killed with the node."""
+    """One node, the log that its agent talks to, and an allocator that gives its devices away."""
 
     def __init__(self, nats_url: str, name: str = "node-a", **settings: str) -> None:
         self.name = name
+        self._nats_url = nats_url
         self.root = Path(tempfile.mkdtemp(prefix="node-"))
         self.cdi = self.root / "cdi"
         self.state = self.root / "state"
@@ -57,6 +57,9 @@ class Node:
         }
 
     async def __aenter__(self) -> Self:
+        self.log = JetStreamLog(await connect(self._nats_url, "test"))
+        await self.log.ensure_stream()
+        self.allocator = Allocator(self.log, self.name)
         await self.start()
         return self
 
@@ -67,12 +70,18 @@ class Node:
         at: TracebackType | None,
     ) -> None:
         self.kill()
+        await self.log.close()
         if error is not None:
             sys.stderr.write(self.output())
         shutil.rmtree(self.root)
 
     async def start(self) -> None:
         """Starts the agent and waits until it serves all its drivers."""
+        self.launch()
+        await until(self._serves_all, "the agent serves all its drivers", within=20)
+
+    def launch(self) -> None:
+        """Starts the agent."""
         with (self.root / "agent.err").open("ab") as errors:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "dra_node_agent"],
@@ -81,8 +90,6 @@ class Node:
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
             )
-        for driver in self.drivers:
-            await until(lambda d=driver: self._serves(d), f"{driver} serves", within=20)
 
     @property
     def drivers(self) -> tuple[str, ...]:
@@ -155,11 +162,12 @@ class Node:
         lines = msgspec.json.Decoder(dict[str, str]).decode_lines(path.read_bytes())
         return [(line["done"], line["claim"]) for line in lines]
 
-    async def _serves(self, driver: str) -> bool:
+    async def _serves_all(self) -> bool:
         assert not await self.died(), self.output()
         try:
-            async with Kubelet(self, driver) as kubelet:
-                await kubelet.unprepare(a_claim("nobody"))
+            for driver in self.drivers:
+                async with Kubelet(self, driver) as kubelet:
+                    await kubelet.unprepare(a_claim("nobody"))
         except (grpc.aio.AioRpcError, FileNotFoundError):
             return False
         return True

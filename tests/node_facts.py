@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from facts import everything
-from node import GPU
 
 from dra_shared.events.allocations import AllocationAdopted, ClaimReleased, ReleaseReason
 from dra_shared.events.envelope import Envelope
@@ -19,6 +18,9 @@ from dra_shared.kube.claims import (
     OpaqueDeviceConfiguration,
 )
 from dra_shared.log.protocol import EventLog
+
+GPU = "gpu.example.com"
+NET = "net.example.com"
 
 FactT = TypeVar("FactT", bound=Fact)
 
