@@ -45,6 +45,14 @@ class Cursor:
             self.unexpected("IDENTIFIER")
         return self.advance()
 
+    def field(self) -> Token:
+        """Take the next token, which must be a name, in backquotes or not."""
+        token = self.tokens[self.position]
+        if token.kind is not TokenKind.QUOTED_NAME:
+            return self.name()
+        self.position += 1
+        return token._replace(text=token.text[1:-1])
+
     def closes(self, bracket: str, *, after_first: bool) -> bool:
         """Step over what stands between elements; True behind the closing bracket."""
         if self.skip(bracket):

@@ -94,12 +94,12 @@ def _version(text: str) -> object:
 
 
 _FIELDS = (
-    ("int", int),
-    ("bool", bool),
-    ("string", str),
-    ("version", _version),
     ("ints", tuple),
     ("bools", tuple),
     ("strings", tuple),
     ("versions", lambda texts: tuple(map(_version, texts))),
+    ("int", int),
+    ("bool", bool),
+    ("string", str),
+    ("version", _version),
 )

@@ -71,6 +71,10 @@ class AbortedError(EvaluationError):
     """The evaluation was stopped; ``&&``, ``||`` and macros do not absorb this."""
 
 
+class BrokenDownError(AbortedError):
+    """Kubernetes' own engine breaks down at this point of the evaluation, so we stop here."""
+
+
 class CostExceededError(AbortedError):
     """The evaluation went over its cost limit."""
 

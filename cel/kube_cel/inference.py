@@ -47,6 +47,8 @@ class Inference:
         return type_ if params == type_.params else Type(type_.kind, type_.name, params)
 
     def _fits(self, given: Type, wanted: Type) -> bool:
+        if given is wanted or given == wanted:
+            return True
         if wanted.kind is Kind.VARIABLE:
             fits, known = self._fits_variable(given, wanted)
             if fits or known:

@@ -20,6 +20,7 @@ class TokenKind(StrEnum):
     BYTES = "bytes"
     STRING = "string"
     NAME = "name"
+    QUOTED_NAME = "quoted"
     OPERATOR = "operator"
     END = "end"
 
@@ -56,6 +57,7 @@ _TOKEN: Final = re.compile(
     rf"|(?P<bytes>[bB]{_STRING})"
     rf"|(?P<string>{_STRING})"
     r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
+    r"|(?P<quoted>`[A-Za-z0-9_.\-/ ]+`)"
     r"|(?P<operator>&&|\|\||[=!<>]=|[-+*/%!<>?:.,()\[\]{}])"
 )
 

@@ -11,6 +11,7 @@ from kube_cel import literals, macros, syntax
 from kube_cel.cursor import KEYWORDS, Cursor
 from kube_cel.errors import ExpressionFault
 from kube_cel.lexer import Token, TokenKind, tokenize
+from kube_cel.stack import make_room
 from kube_cel.syntax import Call, Entry, Ident, ListLiteral, MapLiteral, Node, Select
 
 MAX_LENGTH: Final = 100_000
@@ -34,6 +35,8 @@ _OPERATORS: Final = {
     "/": (3, "_/_"),
     "%": (3, "_%_"),
 }
+_OPENING: Final = frozenset("([{?")
+_CLOSING: Final = frozenset(")]}")
 _NUMBERS: Final = (TokenKind.INT, TokenKind.FLOAT)
 _NOT_AN_OPERATOR: Final = (0, "")
 
@@ -46,7 +49,21 @@ def parse(text: str) -> Node:
     """
     if len(text) > MAX_LENGTH:
         raise ExpressionFault(-1, f"expression code point size exceeds limit: {MAX_LENGTH}")
-    return Parser(tokenize(text)).parse()
+    tokens = tokenize(text)
+    make_room(_deepest_bracket(tokens))
+    return Parser(tokens).parse()
+
+
+def _deepest_bracket(tokens: list[Token]) -> int:
+    """How deep brackets and conditionals stand in one another, at most."""
+    depth = deepest = 0
+    for token in tokens:
+        if token.text in _OPENING:
+            depth += 1
+            deepest = max(depth, deepest)
+        elif token.text in _CLOSING:
+            depth -= 1
+    return min(deepest, MAX_NESTING + 1)
 
 
 class Parser:
@@ -130,11 +147,12 @@ class Parser:
 
     def _dotted(self, operand: Node, dot: Token) -> Node:
         optional = self._at.skip("?")
-        name = self._at.name()
+        name = self._at.field()
         if optional:
             field = self._new.literal(name.offset, name.text)
             return self._chain(self._new.call(dot.offset, "_?._", operand, field))
-        if self._at.text != "(":
+        quoted = self._at.tokens[self._at.position - 1].kind is TokenKind.QUOTED_NAME
+        if quoted or self._at.text != "(":
             return self._chain(Select(self._new.next_id(), dot.offset, operand, name.text))
         opening = self._at.advance()
         arguments = self._arguments()
@@ -152,7 +170,7 @@ class Parser:
         match token.kind:
             case TokenKind.NAME:
                 return self._named(self._at.advance())
-            case TokenKind.OPERATOR | TokenKind.END:
+            case TokenKind.OPERATOR | TokenKind.END | TokenKind.QUOTED_NAME:
                 return self._bracketed(token)
             case _:
                 self._at.advance()

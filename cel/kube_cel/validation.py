@@ -4,13 +4,16 @@ What the checker lets pass although it can never be meant: mixed lists, bad lite
 Rules of the Kubernetes environment on top of CEL's own types.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 from kube_cel.checker import Checked
-from kube_cel.errors import ExpressionFault
-from kube_cel.syntax import Call, ListLiteral, MapLiteral, Node, children
-from kube_cel.types import Type, is_optional
-
-_MIXED_ALLOWED = frozenset({"format"})
-
+from kube_cel.errors import EvaluationError, ExpressionFault
+from kube_cel.format_clauses import ACCEPTED, Clause, clauses, refusal
+from kube_cel.library.regex import compiled
+from kube_cel.syntax import Call, ListLiteral, Literal, MapLiteral, Node, children
+from kube_cel.types import Kind, Type, is_optional
+from kube_cel.values.time import SECOND, Timestamp, parse_duration, parse_timestamp
 
 def validate(checked: Checked) -> None:
     """Raises ``ExpressionFault`` at the first literal that breaks a rule."""
@@ -25,8 +28,15 @@ def _validate(checked: Checked, node: Node, *, mixed: bool) -> None:
             optional = frozenset(i for i, entry in enumerate(node.entries) if entry.optional)
             _same_types(checked, tuple(e.key for e in node.entries), frozenset())
             _same_types(checked, tuple(e.value for e in node.entries), optional)
-        case Call(function=function) if function in _MIXED_ALLOWED:
+        case Call(function="format"):
             mixed = True
+            _formattable(checked, node)
+        case Call(function="matches"):
+            _parsable(node.operands[-1], compiled, "matches")
+        case Call(function="duration", target=None):
+            _parsable(node.args[0], parse_duration, "duration")
+        case Call(function="timestamp", target=None):
+            _parsable(node.args[0], _timestamp, "timestamp")
         case _:
             pass
     for child in children(node):
@@ -50,3 +60,46 @@ def _same_types(checked: Checked, nodes: tuple[Node, ...], optional: frozenset[i
             raise ExpressionFault(
                 node.offset, f"expected type '{wanted}' but found '{found}'"
             )
+
+
+def _timestamp(value: str | int) -> Timestamp:
+    return parse_timestamp(value) if isinstance(value, str) else Timestamp(value * SECOND)
+
+
+def _parsable(node: Node, parse: Callable[[Any], object], function: str) -> None:
+    """A literal argument must be one that the function takes."""
+    if not isinstance(node, Literal):
+        return
+    try:
+        parse(node.value)
+    except EvaluationError:
+        raise ExpressionFault(node.offset, f"invalid {function} argument") from None
+
+
+def _formattable(checked: Checked, call: Call) -> None:
+    """Clauses of a literal text must fit the elements of a literal list."""
+    text, arguments = call.operands[0], call.args[0]
+    if not isinstance(text, Literal) or not isinstance(arguments, ListLiteral):
+        return
+    try:
+        parts = tuple(clauses(str(text.value), len(arguments.elements)))
+        wanted = [part for part in parts if isinstance(part, Clause)]
+        for clause, argument in zip(wanted, arguments.elements, strict=False):
+            _fits(checked, clause, argument)
+    except EvaluationError as error:
+        raise ExpressionFault(call.offset, error.message) from None
+    if len(wanted) < len(arguments.elements):
+        raise ExpressionFault(
+            call.offset,
+            f"too many arguments supplied to string.format (expected {len(wanted)}, "
+            f"got {len(arguments.elements)})",
+        )
+
+
+def _fits(checked: Checked, clause: Clause, argument: Node) -> None:
+    found = checked.type(argument)
+    if found.kind is not Kind.DYN and found.name not in ACCEPTED[clause.letter]:
+        raise refusal(clause, found.name)
+    if clause.letter == "s" and isinstance(argument, ListLiteral | MapLiteral):
+        for part in children(argument):
+            _fits(checked, clause, part)

@@ -97,11 +97,9 @@ class Planner:
         def run(frame: Frame) -> object:
             container = operand(frame)
             if container.__class__ is Failure:
-                found: object = container
-            else:
-                found = chains.test(container, field)
+                return container
             frame.charge(1)
-            return found
+            return chains.test(container, field)
 
         return Plan(run)
 

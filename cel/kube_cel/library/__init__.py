@@ -11,13 +11,21 @@ from kube_cel.declarations import Function
 from kube_cel.library import (
     containers,
     conversions,
+    formats,
+    formatting,
+    includes,
+    lists,
     logic,
+    network,
     operators,
     optional,
     quantity,
     regex,
     semver,
+    sets,
     strings,
+    time,
+    url,
 )
 
 LIBRARIES: Final[tuple[tuple[Function, ...], ...]] = (
@@ -27,7 +35,15 @@ LIBRARIES: Final[tuple[tuple[Function, ...], ...]] = (
     conversions.LIBRARY,
     optional.LIBRARY,
     strings.LIBRARY,
-    quantity.LIBRARY,
+    formatting.LIBRARY,
+    lists.LIBRARY,
+    sets.LIBRARY,
     regex.LIBRARY,
+    time.LIBRARY,
+    url.LIBRARY,
+    network.LIBRARY,
+    quantity.LIBRARY,
     semver.LIBRARY,
+    formats.LIBRARY,
+    includes.LIBRARY,
 )

@@ -210,6 +210,14 @@ def _inner_size(value: object) -> int:
     return size(value)
 
 
+def _unequal(a: object, b: object) -> bool:
+    """Unlike ``==``, this has an answer also for values that refuse to be compared."""
+    try:
+        return not equal(a, b)
+    except EvaluationError:
+        return True
+
+
 def _unequal_cost(_result: object, a: object, b: object) -> int:
     return tenth(min(_inner_size(a), _inner_size(b)))
 
@@ -266,7 +274,7 @@ LIBRARY: Final = (
                 "not_equals",
                 (A, A),
                 BOOL,
-                lambda a, b: not equal(a, b),
+                _unequal,
                 cost=_unequal_cost,
                 estimate=costs.estimate_smaller,
             ),

@@ -31,17 +31,22 @@ def _char_at(text: str, position: int) -> str:
 
 
 def _index_of(text: str, part: str, start: int = 0) -> int:
-    if part == "":
-        return _in_range(start, len(text))
-    return text.find(part, _in_range(start, len(text)))
+    _not_negative(start)
+    return text.find(part, start) if part else min(start, len(text))
 
 
 def _last_index_of(text: str, part: str, start: int | None = None) -> int:
     if start is None:
         return text.rfind(part)
-    if part == "":
-        return _in_range(start, len(text))
-    return text.rfind(part, 0, _in_range(start, len(text)) + len(part))
+    _not_negative(start)
+    if not part:
+        return min(start, len(text))
+    return text.rfind(part, 0, start + len(part)) if start < len(text) else -1
+
+
+def _not_negative(position: int) -> None:
+    if position < 0:
+        raise EvaluationError(f"index out of range: {position}")
 
 
 def _substring(text: str, start: int, end: int | None = None) -> str:

@@ -30,7 +30,20 @@ class Url:
 
 
 def parse_url(text: str) -> Url:
-    """The parts of the text. Raises ``EvaluationError`` if it is no URL."""
+    """
+    The parts of the text. Raises ``EvaluationError`` if it is no URL.
+
+    The text is read twice, as in Kubernetes: as a request, which knows no fragment and
+    refuses relative URLs, then without its fragment for the parts.
+    """
+    whole = _parse(text)
+    stem, mark, fragment = text.partition("#")
+    if _BAD_ESCAPE.search(fragment):
+        raise _fault(text, "invalid URL escape")
+    return _parse(stem) if mark and stem else whole
+
+
+def _parse(text: str) -> Url:
     if any(ord(c) < _SPACE_AND_BELOW or ord(c) == _DELETE for c in text):
         raise _fault(text, "invalid control character in URL")
     if not text:

@@ -1,0 +1,38 @@
+"""``includes``: whether an attribute, a list or a single value, holds a value."""
+
+from typing import Any, Final
+
+from kube_cel.declarations import Function
+from kube_cel.errors import EvaluationError
+from kube_cel.library.declare import method
+from kube_cel.library.traversal import estimate_traversed, traversed
+from kube_cel.types import BOOL, DYN
+from kube_cel.values.equality import equal
+
+_LONGEST: Final = 48
+
+
+def _includes(value: Any, wanted: object) -> bool:
+    if value.__class__ is not tuple:
+        return _same(value, wanted)
+    if len(value) > _LONGEST:
+        raise EvaluationError(f"includes: list is longer than {_LONGEST}")
+    return any(_same(element, wanted) for element in value)
+
+
+def _same(a: object, b: object) -> bool:
+    try:
+        return equal(a, b)
+    except EvaluationError:
+        return False
+
+
+LIBRARY: Final = (
+    Function(
+        "includes",
+        (method("includes", (DYN, DYN), BOOL, _includes),),
+        cost=traversed,
+        estimate=estimate_traversed,
+        since_lists=True,
+    ),
+)
