@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from dra_shared.kube.devices import CapacityRange, CapacityRequestPolicy, DeviceCapacity
-from dra_shared.quantity import NANOS, Format, Quantity, parse_quantity, round_up
+from dra_shared.quantity import NANOS, Quantity, parse_quantity, round_up
 
 MILLI: Final = NANOS // 1000
 MAX_INT64: Final = 2**63 - 1
@@ -21,17 +21,16 @@ class CapacityError(Exception):
 
 
 class Range(msgspec.Struct, frozen=True, kw_only=True):
-    """Bounds and step of a capacity request, in nano units."""
+    """Bounds and step of a capacity request."""
 
-    least: int
-    most: int | None
-    step: int | None
-    step_format: Format
+    least: Quantity
+    most: Quantity | None = None
+    step: Quantity | None = None
 
     def unit(self, *, fractional: bool) -> int:
         """Say in which unit rounding works: thousandths if the gate is on and all bounds fit."""
-        bounds = [bound for bound in (self.least, self.most, self.step) if bound is not None]
-        fine = all(bound % MILLI == 0 and bound // MILLI <= MAX_INT64 for bound in bounds)
+        bounds = [one.nanos for one in (self.least, self.most, self.step) if one is not None]
+        fine = all(nanos % MILLI == 0 and nanos // MILLI <= MAX_INT64 for nanos in bounds)
         return MILLI if fractional and fine else NANOS
 
 
@@ -73,27 +72,31 @@ class Capacity(msgspec.Struct, frozen=True, kw_only=True):
         return next((value for value in self.values if wanted <= value), wanted)
 
     def _round_in_range(self, bounds: Range, wanted: Quantity) -> Quantity:
-        if wanted.nanos < bounds.least:
-            return Quantity(bounds.least, wanted.format)
+        if wanted < bounds.least:
+            return bounds.least
         if bounds.step is None:
             return wanted
         unit = bounds.unit(fractional=self.fractional)
         if unit == MILLI and wanted.nanos % MILLI:
             raise CapacityError(f"{wanted} is finer than the thousandths that steps are counted in")
-        start, step = round_up(bounds.least, unit), round_up(bounds.step, unit)
-        steps = -((start - round_up(wanted.nanos, unit)) // step)
-        if max(round_up(wanted.nanos, unit), start + steps * step) > MAX_INT64:
+        number, start, step = (
+            round_up(one.nanos, unit) for one in (wanted, bounds.least, bounds.step)
+        )
+        rounded = start + -((start - number) // step) * step
+        if max(number, rounded) > MAX_INT64:
             raise CapacityError(f"{wanted} is more than can be counted in steps")
-        return Quantity((start + steps * step) * unit, bounds.step_format)
+        return Quantity(rounded * unit, bounds.step.format)
 
     def _in_range(self, bounds: Range, amount: Quantity) -> bool:
-        if bounds.most is not None and amount.nanos > bounds.most:
+        if bounds.most is not None and amount > bounds.most:
             return False
         if bounds.step is None:
             return True
         unit = bounds.unit(fractional=self.fractional)
-        start, step = round_up(bounds.least, unit), round_up(bounds.step, unit)
-        return (round_up(amount.nanos, unit) - start) % step == 0
+        number, start, step = (
+            round_up(one.nanos, unit) for one in (amount, bounds.least, bounds.step)
+        )
+        return (number - start) % step == 0
 
 
 def read_capacity(capacity: DeviceCapacity, *, fractional: bool) -> Capacity:
@@ -131,8 +134,7 @@ def consumption(
 def _read_range(bounds: CapacityRange) -> Range:
     step = None if bounds.step is None else parse_quantity(bounds.step)
     return Range(
-        least=0 if bounds.min is None else parse_quantity(bounds.min).nanos,
-        most=None if bounds.max is None else parse_quantity(bounds.max).nanos,
-        step=None if step is None or step.nanos <= 0 else step.nanos,
-        step_format=Format.DECIMAL if step is None else step.format,
+        least=parse_quantity(bounds.min or "0"),
+        most=None if bounds.max is None else parse_quantity(bounds.max),
+        step=step if step and step.nanos > 0 else None,
     )
