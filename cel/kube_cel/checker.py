@@ -139,7 +139,7 @@ class Checker:
         if hidden:
             return hidden[-1]
         if name in NAMED_TYPES:
-            self.type_names[node.id] = NAMED_TYPES[name].name
+            self.type_names[node.id] = name
             return type_of(NAMED_TYPES[name])
         return self._scope.variables.get(name)
 

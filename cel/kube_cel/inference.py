@@ -76,6 +76,9 @@ class Inference:
         if known is not None:
             if given == known:
                 return True, True
+            if known.kind is Kind.NULL and self._fits(known, given):
+                self._bound[variable] = given
+                return True, True
             if self._fits(given, known):
                 self._bound[variable] = given if less_specific(given, known) else known
                 return True, True

@@ -258,9 +258,7 @@ _MACROS: Final[dict[tuple[str, int, bool], Macro]] = {
     ("transformMapEntry", 4, True): _transform_map_entry,
     **{("all", count, True): _all for count in (2, 3)},
     **{("exists", count, True): _exists for count in (2, 3)},
-    **{
-        (name, count, True): _exists_one
-        for count in (2, 3)
-        for name in ("exists_one", "existsOne")
-    },
+    ("exists_one", 2, True): _exists_one,
+    ("exists_one", 3, True): _exists_one,
+    ("existsOne", 3, True): _exists_one,
 }

@@ -122,5 +122,13 @@ NAMED_TYPES: Final = {
     "optional_type": OPTIONAL_A,
     "net.IP": IP,
     "net.CIDR": CIDR,
+    "timestamp": TIMESTAMP,
+    "duration": DURATION,
+    "google.protobuf.Any": ANY,
+    "kubernetes.DRADevice": DEVICE,
 }
 """Type names that an expression may use as values."""
+VALUELESS_TYPES: Final = frozenset(
+    {"timestamp", "duration", "google.protobuf.Any", "kubernetes.DRADevice"}
+)
+"""Type names that the checker knows, but that have no value when a program is made."""

@@ -32,7 +32,7 @@ def _validate(checked: Checked, node: Node, *, mixed: bool) -> None:
             mixed = True
             _formattable(checked, node)
         case Call(function="matches"):
-            _parsable(node.operands[-1], compiled, "matches")
+            _parsable(node.args[0], compiled, "matches")
         case Call(function="duration", target=None):
             _parsable(node.args[0], parse_duration, "duration")
         case Call(function="timestamp", target=None):

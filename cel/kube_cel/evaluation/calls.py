@@ -38,7 +38,7 @@ def plan_call(
         case (left, right):
             return _binary(implement, cost, left, right)
         case _:
-            return _variadic(implement, cost, args)
+            return plan_variadic(implement, cost, args)
 
 
 def _nullary(implement: Implementation) -> Evaluate:
@@ -86,16 +86,20 @@ def _binary(
     return run
 
 
-def _variadic(
+def plan_variadic(
     implement: Implementation, cost: RuntimeCost | None, args: tuple[Evaluate, ...]
 ) -> Evaluate:
+    """A call that stops at its first failed argument, free of charge unless it is the last."""
+
     def run(frame: Frame) -> object:
         values: list[object] = []
         for argument in args:
             value = argument(frame)
-            if value.__class__ is Failure:
-                return value
             values.append(value)
+            if value.__class__ is Failure:
+                if len(values) == len(args):
+                    frame.charge(1 if cost is None else cost(value, *values))
+                return value
         try:
             result = implement(*values)
         except EvaluationError as error:

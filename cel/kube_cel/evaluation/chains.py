@@ -10,23 +10,26 @@ from typing import Any, Final, TypeAlias
 
 from kube_cel.errors import EvaluationError, NoSuchKeyError
 from kube_cel.evaluation.frame import Evaluate, Failure, Frame
-from kube_cel.values.maps import EMPTY, DomainMap, map_key
+from kube_cel.values.maps import EMPTY, DomainMap, find_key
 from kube_cel.values.numbers import Uint
 from kube_cel.values.optional import ABSENT, NONE, Optional
 
 Link: TypeAlias = Callable[[Frame, Any], object]
 """Gives what it finds in a value, ABSENT if nothing is there, or a Failure."""
 
+KEYS: Final = frozenset({str, int, Uint, bool, float})
+"""Classes of the values that may stand between brackets."""
 _NUMBERS: Final = frozenset({int, Uint})
 
 
 def find(container: Any, key: object) -> object:
     """What stands under the key, ABSENT if nothing does. Raises for keys of a wrong kind."""
     kind = container.__class__
-    if kind is dict:
-        return container.get(map_key(key), ABSENT)
-    if kind is DomainMap:
-        return container.get(map_key(key), EMPTY)
+    if kind is dict or kind is DomainMap:
+        if key.__class__ not in KEYS:
+            raise EvaluationError(f"invalid qualifier type: {key.__class__.__name__}")
+        found = find_key(container, key)
+        return EMPTY if found is ABSENT and kind is DomainMap else found
     if kind is tuple:
         position = _position(key)
         return container[position] if 0 <= position < len(container) else ABSENT

@@ -28,7 +28,8 @@ def predicate(wanted: Type) -> Predicate | None:
         case Kind.DYN | Kind.ANY | Kind.VARIABLE | Kind.ERROR:
             return None
         case Kind.LIST:
-            return _list_check(predicate(wanted.params[0]))
+            element = wanted.params[0]
+            return _list_check(None if element.kind is Kind.LIST else predicate(element))
         case Kind.MAP:
             return _map_check(*map(predicate, wanted.params))
         case Kind.TYPE:

@@ -1,6 +1,7 @@
 """List and map literals: known values where all parts are, else built anew each time."""
 
 from kube_cel.errors import EvaluationError
+from kube_cel.evaluation.calls import failed
 from kube_cel.evaluation.frame import Evaluate, Failure, Frame
 from kube_cel.evaluation.plan import Plan, constant_plan
 from kube_cel.syntax import ListLiteral, MapLiteral
@@ -55,7 +56,7 @@ def plan_map(node: MapLiteral, entries: tuple[tuple[Plan, Plan], ...]) -> Plan:
             try:
                 _put(result, key, value, optional=is_optional)
             except EvaluationError as error:
-                return Failure(error)
+                return failed(error)
         return result
 
     return Plan(_charged(build, _MAP_COST))

@@ -2,15 +2,13 @@
 
 from typing import Final
 
-from kube_cel.errors import EvaluationError
 from kube_cel.evaluation.frame import Evaluate, Failure, Frame
 from kube_cel.evaluation.plan import Plan, constant_plan
-from kube_cel.values.maps import map_key
+from kube_cel.values.maps import find_key, map_key
 from kube_cel.values.numbers import Uint
-from kube_cel.values.semver import Semver
+from kube_cel.values.optional import ABSENT
 
 _IN_SETS: Final = frozenset({int, Uint, float, str, bool})
-_UNHASHABLE: Final = frozenset({bytes, Semver})
 
 
 def plan_membership(element: Evaluate, elements: object) -> Plan | None:
@@ -21,7 +19,7 @@ def plan_membership(element: Evaluate, elements: object) -> Plan | None:
         return constant_plan(value=False)
     if any(candidate.__class__ not in _IN_SETS for candidate in elements):
         return None
-    members = frozenset(map(map_key, elements))
+    members = {map_key(candidate): True for candidate in elements}
 
     def run(frame: Frame) -> object:
         value = element(frame)
@@ -30,8 +28,6 @@ def plan_membership(element: Evaluate, elements: object) -> Plan | None:
             return value in members
         if kind is Failure:
             return value
-        if kind in _UNHASHABLE:
-            return Failure(EvaluationError(f"{kind.__name__} cannot be looked up in constants"))
-        return kind in _IN_SETS and map_key(value) in members
+        return find_key(members, value) is not ABSENT
 
     return Plan(run)

@@ -10,7 +10,7 @@ from typing import Final
 from kube_cel.checker import Checked, Resolution
 from kube_cel.errors import EvaluationError
 from kube_cel.evaluation import chains, folds, logic
-from kube_cel.evaluation.calls import implementation, plan_call, runtime_cost
+from kube_cel.evaluation.calls import implementation, plan_call, plan_variadic, runtime_cost
 from kube_cel.evaluation.frame import Evaluate, Failure, Frame
 from kube_cel.evaluation.literals import plan_list, plan_map
 from kube_cel.evaluation.membership import plan_membership
@@ -27,6 +27,7 @@ from kube_cel.syntax import (
     Node,
     Select,
 )
+from kube_cel.types import VALUELESS_TYPES
 from kube_cel.values.optional import Optional
 from kube_cel.values.typenames import TypeName
 
@@ -46,7 +47,7 @@ FOLDED: Final = frozenset(
 )
 """Conversions of a constant are worked out when the program is made."""
 _INDEXES: Final = frozenset({"_[_]", "_[?_]", "_?._"})
-_PATTERNS: Final = frozenset({"find", "findAll"})
+_PATTERNS: Final = frozenset({"find", "findAll", "matches"})
 
 
 class Planner:
@@ -80,7 +81,10 @@ class Planner:
 
     def _ident(self, node: Ident | Select) -> Plan:
         if node.id in self._checked.type_names:
-            return constant_plan(TypeName(self._checked.type_names[node.id]))
+            name = self._checked.type_names[node.id]
+            if name in VALUELESS_TYPES:
+                raise EvaluationError(f"reference to undefined type: {name}")
+            return constant_plan(TypeName(name))
         assert isinstance(node, Ident)
         read = self._names[node.name][-1] if self._names.get(node.name) else _read_device
         return Plan(_charged(read), bare=read)
@@ -148,6 +152,8 @@ class Planner:
     def _index_link(self, index: Node, *, optional: bool) -> chains.LinkPair:
         planned = self.plan(index)
         if planned.is_constant:
+            if planned.constant.__class__ not in chains.KEYS:
+                raise EvaluationError("invalid qualifier type")
             return self._constant_link(planned.constant, optional=optional)
         run = planned.run if planned.bare is None else planned.bare
         strict, lenient = chains.dynamic_link(run), chains.optional_dynamic_link(run)
@@ -180,10 +186,12 @@ class Planner:
         operands = node.args if resolution.qualified else node.operands
         static = tuple(map(self._checked.type, operands))
         implement = implementation(resolution, static)
+        pattern_known = False
         if node.function in FOLDED and args[0].is_constant:
             return constant_plan(implement(args[0].constant))
         if node.function in _PATTERNS and args[1].is_constant:
             implement("", args[1].constant)
+            pattern_known = True
         if node.function == "@in" and args[1].is_constant and len(resolution.overloads) == 1:
             member = plan_membership(args[0].run, args[1].constant)
             if member is not None:
@@ -191,7 +199,10 @@ class Planner:
         if node.function == "_+_" and _grows_a_list(node, resolution):
             implement = folds.append
         runs = tuple(arg.run for arg in args)
-        return Plan(plan_call(implement, runtime_cost(resolution), runs))
+        cost = runtime_cost(resolution)
+        if pattern_known:
+            return Plan(plan_variadic(implement, cost, runs))
+        return Plan(plan_call(implement, cost, runs))
 
     def _comprehension(self, node: Comprehension) -> Plan:
         if node.is_bind:

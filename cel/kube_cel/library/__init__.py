@@ -9,6 +9,7 @@ from typing import Final
 
 from kube_cel.declarations import Function
 from kube_cel.library import (
+    authorizer,
     containers,
     conversions,
     formats,
@@ -46,4 +47,5 @@ LIBRARIES: Final[tuple[tuple[Function, ...], ...]] = (
     semver.LIBRARY,
     formats.LIBRARY,
     includes.LIBRARY,
+    authorizer.LIBRARY,
 )

@@ -7,26 +7,22 @@ from kube_cel.errors import EvaluationError, NoSuchOverloadError
 from kube_cel.library.declare import function, method
 from kube_cel.types import BOOL, BYTES, DYN, INT, LIST_A, MAP_AB, STRING, A, B, optional_of
 from kube_cel.values.equality import equal, size
-from kube_cel.values.maps import EMPTY, map_key
+from kube_cel.values.maps import find_key, map_key
+from kube_cel.values.optional import ABSENT
 
 
 def _in_list(element: object, elements: tuple[object, ...]) -> bool:
-    fault: EvaluationError | None = None
     for candidate in elements:
         try:
-            if equal(candidate, element):
+            if equal(element, candidate):
                 return True
-        except EvaluationError as error:
-            fault = error
-    del fault  # values that cannot be compared are not equal
+        except EvaluationError:
+            continue  # values that cannot be compared are not equal
     return False
 
 
 def _in_map(key: object, mapping: dict[object, object]) -> bool:
-    try:
-        return map_key(key) in mapping
-    except EvaluationError:
-        return False
+    return find_key(mapping, key) is not ABSENT
 
 
 def _in_list_cost(_result: object, _element: object, elements: object) -> int:
@@ -118,5 +114,3 @@ LIBRARY: Final = (
         ),
     ),
 )
-
-__all__ = ["EMPTY", "LIBRARY"]

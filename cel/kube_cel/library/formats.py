@@ -47,10 +47,12 @@ def _shaped(pattern: re.Pattern[str], longest: int, rule: str) -> _Check:
     return check
 
 
-_check_label: Final = _shaped(
+_check_label_shape: Final = _shaped(
     _LABEL,
     _LABEL_LENGTH,
-    "a lowercase RFC 1123 label holds lower case alphanumeric characters and inner '-' only",
+    "a label of RFC 1123 holds lower case alphanumeric characters and '-' only, and neither "
+    "its first nor its last character is a '-': 'gpu', 'gpu-0' and '8xh100' are labels, while "
+    "'GPU', '-gpu', 'gpu-' and 'gpu_0' are not labels",
 )
 _check_label_1035: Final = _shaped(
     _LABEL_1035,
@@ -69,6 +71,13 @@ _check_name: Final = _shaped(
     _LABEL_LENGTH,
     "name part holds alphanumeric characters and inner '-', '_' or '.' only",
 )
+
+
+def _check_label(text: str) -> tuple[str, ...]:
+    faults = _check_label_shape(text)
+    if faults and _SUBDOMAIN.match(text) and len(text) <= _LABEL_LENGTH:
+        return ("a dot is not allowed here",)
+    return faults
 
 
 def _check_label_value(text: str) -> tuple[str, ...]:

@@ -24,7 +24,6 @@ from kube_cel.types import (
     TIMESTAMP,
     UINT,
     A,
-    B,
     Type,
     list_of,
     optional_of,
@@ -136,6 +135,14 @@ def _distinct(elements: _List) -> _List:
         if not any(_same(element, other) for other in unique):
             unique.append(element)
     return tuple(unique)
+
+
+def _first(elements: _List) -> Optional:
+    return Optional(elements[0]) if elements else NONE
+
+
+def _last(elements: _List) -> Optional:
+    return Optional(elements[-1]) if elements else NONE
 
 
 def _sorted_by(elements: _List, keys: _List) -> _List:
@@ -338,6 +345,8 @@ LIBRARY: Final = (
             ),
         ),
     ),
+    Function("first", (method("list_first", (LIST_A,), optional_of(A), _first),)),
+    Function("last", (method("list_last", (LIST_A,), optional_of(A), _last),)),
     Function(
         "distinct",
         (
@@ -352,5 +361,3 @@ LIBRARY: Final = (
         ),
     ),
 )
-
-__all__ = ["LIBRARY", "NONE", "B", "Optional", "optional_of"]

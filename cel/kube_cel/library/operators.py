@@ -100,7 +100,7 @@ def _numeric(name: str, on_int: Any, on_double: Any) -> tuple[Overload, ...]:
 
 
 def _plus_time(a: Timestamp, b: Duration) -> Timestamp:
-    return Timestamp(a.nanos + b.nanos)
+    return Timestamp(a.nanos + b.nanos, a.offset)
 
 
 _ADD: Final = (
@@ -150,7 +150,7 @@ _SUBTRACT: Final = (
         "subtract_timestamp_duration",
         (TIMESTAMP, DURATION),
         TIMESTAMP,
-        lambda a, b: Timestamp(a.nanos - b.nanos),
+        lambda a, b: Timestamp(a.nanos - b.nanos, a.offset),
     ),
     function(
         "subtract_timestamp_timestamp",

@@ -5,7 +5,7 @@ from typing import Final
 from kube_cel.declarations import Function
 from kube_cel.errors import EvaluationError, NoSuchOverloadError
 from kube_cel.library.declare import function, method
-from kube_cel.types import BOOL, OPTIONAL_A, A
+from kube_cel.types import BOOL, LIST_A, OPTIONAL_A, A, list_of
 from kube_cel.values.maps import DomainMap
 from kube_cel.values.numbers import Uint
 from kube_cel.values.optional import NONE, Optional
@@ -35,7 +35,26 @@ def _lazy(*_args: object) -> object:
     raise NoSuchOverloadError
 
 
+def _unwrapped(optionals: tuple[object, ...]) -> tuple[object, ...]:
+    values: list[object] = []
+    for optional in optionals:
+        if not isinstance(optional, Optional):
+            raise NoSuchOverloadError("optional.unwrap")
+        if optional.present:
+            values.append(optional.value)
+    return tuple(values)
+
+
+_OPTIONALS: Final = list_of(OPTIONAL_A)
+
 LIBRARY: Final = (
+    Function(
+        "optional.unwrap",
+        (function("optional_unwrap", (_OPTIONALS,), LIST_A, _unwrapped),),
+    ),
+    Function(
+        "unwrapOpt", (method("optional_unwrapOpt", (_OPTIONALS,), LIST_A, _unwrapped),)
+    ),
     Function("optional.of", (function("optional_of", (A,), OPTIONAL_A, Optional),)),
     Function(
         "optional.ofNonZeroValue",

@@ -54,7 +54,7 @@ LIBRARY: Final = (
     Function(
         "matches",
         (
-            function("matches", (STRING, STRING), BOOL, _matches),
+            function("matches", (STRING, STRING), BOOL, _matches, cost=searched),
             method(
                 "matches_string",
                 (STRING, STRING),

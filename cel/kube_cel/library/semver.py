@@ -7,7 +7,7 @@ from kube_cel.declarations import Function
 from kube_cel.errors import EvaluationError
 from kube_cel.library.declare import function, method
 from kube_cel.types import BOOL, INT, SEMVER, STRING
-from kube_cel.values.numbers import checked_int
+from kube_cel.values.numbers import INT_MAX
 from kube_cel.values.semver import Semver, normalized, parse_semver
 
 
@@ -25,6 +25,11 @@ def _is_semver(text: str, normalize: bool = False) -> bool:  # noqa: FBT001, FBT
 
 def _compare(a: Semver, b: Semver) -> int:
     return (a.order > b.order) - (a.order < b.order)
+
+
+def _signed(number: int) -> int:
+    """Go turns an unsigned number into a signed one bit by bit."""
+    return number if number <= INT_MAX else number - 2**64
 
 
 _PAIR: Final = (SEMVER, SEMVER)
@@ -58,7 +63,7 @@ LIBRARY: Final = (
     *(
         Function(
             part,
-            (method(f"semver_{part}", (SEMVER,), INT, lambda v, p=part: checked_int(getattr(v, p))),),
+            (method(f"semver_{part}", (SEMVER,), INT, lambda v, p=part: _signed(getattr(v, p))),),
         )
         for part in ("major", "minor", "patch")
     ),

@@ -5,10 +5,10 @@ from typing import Any, Final
 
 from kube_cel.errors import EvaluationError, NoSuchOverloadError
 from kube_cel.values.formats import NamedFormat
-from kube_cel.values.maps import DomainMap
+from kube_cel.values.maps import DomainMap, find_key, key_value
 from kube_cel.values.network import Cidr, Ip
 from kube_cel.values.numbers import Uint
-from kube_cel.values.optional import Optional
+from kube_cel.values.optional import ABSENT, Optional
 from kube_cel.values.quantity import Quantity
 from kube_cel.values.semver import Semver
 from kube_cel.values.time import Duration, Timestamp
@@ -18,7 +18,6 @@ from kube_cel.values.url import Url
 _NUMBERS: Final = frozenset({int, Uint, float})
 _MAPS: Final = frozenset({dict, DomainMap})
 _PLAIN: Final = frozenset({str, bytes, bool, int, Uint})
-_ABSENT: Final = object()
 
 
 def equal(a: object, b: object) -> bool:
@@ -58,8 +57,8 @@ def _maps(a: Any, b: Any) -> bool:
     if b.__class__ not in _MAPS or len(a) != len(b):
         return False
     for key, value in a.items():
-        other = b.get(key, _ABSENT)
-        if other is _ABSENT or not _not_unequal(value, other):
+        other = find_key(b, key_value(key))
+        if other is ABSENT or not _not_unequal(value, other):
             return False
     return True
 

@@ -1,18 +1,21 @@
 """
-Maps: dicts whose keys compare as CEL compares them.
+Maps: dicts whose keys carry their type.
 
-Python already holds 1, 1u and 1.0 for one key, as CEL does; only booleans, which Python
-holds for numbers, are wrapped.
+As in Go, 1, 1u and 1.0 are three keys, but a look-up by one number finds another kind: an
+int finds a uint, a uint an int, a whole double either. Strings, the usual keys, and ints
+are stored as they are.
 """
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
-from kube_cel.errors import EvaluationError
+from kube_cel.errors import BrokenDownError
+from kube_cel.values.formats import NamedFormat
 from kube_cel.values.numbers import Uint
+from kube_cel.values.optional import ABSENT
+from kube_cel.values.semver import Semver
 
-_TRUE: Final = ("bool", True)
-_FALSE: Final = ("bool", False)
-_KEY_CLASSES: Final = frozenset({int, Uint, str, float})
+_UNHASHABLE: Final = frozenset({bytes, Semver, NamedFormat})
 
 
 class DomainMap(dict[str, object]):
@@ -21,24 +24,54 @@ class DomainMap(dict[str, object]):
     __slots__ = ()
 
 
+class _Opaque:
+    """A key that is only ever found by itself."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+
 EMPTY: Final[dict[str, object]] = {}
 
 
-def map_key(value: object) -> object:
-    """How a value is stored as a key. Raises ``EvaluationError`` for what cannot be one."""
+def map_key(value: Any) -> object:
+    """
+    How a value is stored as a key.
+
+    Raises ``BrokenDownError`` for values that Go cannot hash.
+    """
     kind = value.__class__
-    if kind in _KEY_CLASSES:
+    if kind is str or kind is int:
         return value
-    if kind is bool:
-        return _TRUE if value else _FALSE
-    raise EvaluationError(f"unsupported key type: {kind.__name__}")
+    if kind is bool or kind is float:
+        return (kind, value)
+    if kind is Uint:
+        return (Uint, int(value))
+    if kind in _UNHASHABLE:
+        raise BrokenDownError(f"{kind.__name__} cannot be a key")
+    return _Opaque(value)
 
 
-def key_value(key: object) -> object:
+def key_value(key: Any) -> object:
     """The value that a stored key stands for."""
-    return key[1] if key.__class__ is tuple else key  # type: ignore[index] - only booleans are tuples
+    if key.__class__ is tuple:
+        kind, value = key
+        return kind(value)
+    return key.value if key.__class__ is _Opaque else key
 
 
-def find(mapping: dict[object, object], key: object) -> object | None:
-    """The value under the key, None if there is none (null is never stored as None here)."""
-    return mapping.get(map_key(key))
+def find_key(mapping: Mapping[Any, Any], key: Any) -> object:
+    """What stands under a key, ABSENT if nothing does."""
+    kind = key.__class__
+    if kind is str:
+        return mapping.get(key, ABSENT)
+    found = mapping.get(map_key(key), ABSENT)
+    if found is not ABSENT or kind is bool:
+        return found
+    if kind is int:
+        return mapping.get((Uint, key), ABSENT)
+    if kind is Uint or (kind is float and key.is_integer()):
+        return mapping.get(int(key), mapping.get((Uint, int(key)), ABSENT))
+    return ABSENT

@@ -40,14 +40,15 @@ class Duration:
 
 
 class Timestamp:
-    """A moment between the years 1 and 9999."""
+    """A moment between the years 1 and 9999; ``offset`` is its zone's, in seconds."""
 
-    __slots__ = ("nanos",)
+    __slots__ = ("nanos", "offset")
 
-    def __init__(self, nanos: int) -> None:
+    def __init__(self, nanos: int, offset: int = 0) -> None:
         if not _FIRST <= nanos // SECOND <= _LAST:
             raise EvaluationError("timestamp overflow")
         self.nanos = nanos
+        self.offset = offset
 
     def moment(self) -> datetime:
         """The moment to the microsecond, in UTC."""
@@ -87,7 +88,8 @@ def parse_timestamp(text: str) -> Timestamp:
     except ValueError as fault:
         raise EvaluationError(f"invalid timestamp {text!r}: {fault}") from None
     fraction = int((found[7] or "0")[:9].ljust(9, "0"))
-    return Timestamp((_seconds(moment) - _zone_seconds(found, text)) * SECOND + fraction)
+    offset = _zone_seconds(found, text)
+    return Timestamp((_seconds(moment) - offset) * SECOND + fraction, offset)
 
 
 def _zone_seconds(found: re.Match[str], text: str) -> int:
@@ -106,10 +108,18 @@ def _seconds(moment: datetime) -> int:
 
 
 def timestamp_text(value: Timestamp) -> str:
-    """RFC 3339 with as many decimals as there are."""
+    """RFC 3339 in the zone it was read in, with as many decimals as there are."""
     fraction = f"{value.nanos % SECOND:09d}".rstrip("0")
-    stem = value.moment().replace(microsecond=0, tzinfo=None).isoformat()
-    return f"{stem}.{fraction}Z" if fraction else f"{stem}Z"
+    local = value.moment() + timedelta(seconds=value.offset)
+    stem = local.replace(microsecond=0, tzinfo=None).isoformat()
+    return f"{stem}.{fraction}{_zone(value.offset)}" if fraction else stem + _zone(value.offset)
+
+
+def _zone(offset: int) -> str:
+    if offset == 0:
+        return "Z"
+    hours, minutes = divmod(abs(offset) // 60, 60)
+    return f"{'-' if offset < 0 else '+'}{hours:02d}:{minutes:02d}"
 
 
 def duration_text(value: Duration) -> str:

@@ -80,7 +80,8 @@ def _host(text: str, authority: str) -> str:
         if not bracket:
             raise _fault(text, "missing ']' in host")
         _check_port(text, port)
-        return f"{_unescape_host(text, inside)}]{port}"
+        address, percent, zone = inside.partition("%25")
+        return f"{_unescape_host(text, address)}{_unescape(text, percent + zone)}]{port}"
     colon = host.rfind(":")
     if colon >= 0:
         _check_port(text, host[colon:])
