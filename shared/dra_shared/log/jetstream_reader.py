@@ -6,6 +6,7 @@ ordered consumer loses events silently under load; its `fetch` reaches 3% of the
 """
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
 from typing import Final
@@ -32,6 +33,7 @@ RETRY_PAUSE: Final = 0.1
 _LOOK: Final = 0.25
 _SHORT_REPLY: Final = 9
 
+_UNDELIVERED: Final = re.compile(rb"Nats-Pending-Messages: (\d+)")
 _ENCODER: Final = msgspec.json.Encoder()
 
 
@@ -115,8 +117,7 @@ class Pull:
     def _arrive(self, subject: bytes, reply: bytes, header: bytes | None, data: bytes) -> None:
         self._wake.set()
         if header is not None and not reply.startswith(b"$JS.ACK."):
-            if header[9:12] != b"100":
-                self._owed = 0
+            self._note(header)
             return
         tokens = reply.split(b".")
         shift = 0 if len(tokens) == _SHORT_REPLY else 2
@@ -129,6 +130,15 @@ class Pull:
         self.pending = int(tokens[8 + shift])
         event = decode_or_park(data, f"sequence {sequence} of the log")
         self._arrived.append(Record(sequence, int(tokens[7 + shift]), subject.decode(), event))
+
+    def _note(self, header: bytes) -> None:
+        """A status instead of an event: a heartbeat, or a pull that ended with so much undelivered."""
+        if header[9:12] == b"100":
+            return
+        undelivered = _UNDELIVERED.search(header)
+        self._owed -= int(undelivered[1]) if undelivered else self._owed
+        if b"Consumer Deleted" in header:
+            self._lost = "the server forgot the consumer"
 
 
 class Reader:

@@ -42,7 +42,7 @@ async def connect(url: str, name: str, *, patience: float = -1) -> Client:
             ping_interval=10,
             max_outstanding_pings=2,
             error_cb=_error,
-            disconnected_cb=_disconnected,
+            disconnected_cb=lambda: _disconnected(client),
             reconnected_cb=_reconnected,
         )
     except (NatsError, OSError) as error:
@@ -63,9 +63,10 @@ async def _error(error: Exception) -> None:
     _log.error("NATS reports an error", error=str(error), kind=type(error).__name__)
 
 
-async def _disconnected() -> None:
+async def _disconnected(client: Client) -> None:
     CONNECTED.set(0)
-    _log.warning("connection to NATS lost, reconnecting")
+    if not client.is_closed:
+        _log.warning("connection to NATS lost, reconnecting")
 
 
 async def _reconnected() -> None:
