@@ -109,6 +109,7 @@ class Story:
 
     def __init__(self, policy: str = "pack") -> None:
         self.records: list[Record] = []
+        self.unsent: list[Envelope] = []
         self.engine = Engine(new_state(), policy)
 
     @property
@@ -125,12 +126,23 @@ class Story:
 
     def decide(self) -> list[AllocationFact]:
         """All that the allocator has to say now; it stands in the log afterwards."""
-        said: list[Envelope] = []
+        said = self.speak()
+        self.send()
+        return said
+
+    def speak(self) -> list[AllocationFact]:
+        """All that the allocator has to say now; it is still on its way to the log."""
+        said: list[AllocationFact] = []
         while (envelope := self.engine.next(epoch=1)) is not None:
-            said.append(envelope)
-        for envelope in said:
-            self.append(envelope)
-        return [fact for envelope in said if isinstance(fact := envelope.fact, AllocationFact)]
+            self.unsent.append(envelope)
+            assert isinstance(envelope.fact, AllocationFact)
+            said.append(envelope.fact)
+        return said
+
+    def send(self) -> None:
+        """What the allocator said reaches the log."""
+        while self.unsent:
+            self.append(self.unsent.pop(0))
 
     def append(self, envelope: Envelope) -> None:
         """The next event of the log."""

@@ -30,8 +30,8 @@ _WORDS: Final = {
     ReasonKind.CAPACITY: "without enough capacity",
     ReasonKind.COUNTERS: "without enough counters",
     ReasonKind.CONSTRAINT: "against a constraint",
-    ReasonKind.POOL_INCOMPLETE: "incomplete pool",
-    ReasonKind.POOL_INVALID: "invalid pool",
+    ReasonKind.POOL_INCOMPLETE: "in incomplete pools",
+    ReasonKind.POOL_INVALID: "in invalid pools",
     ReasonKind.NODE_UNFIT: "on nodes that do not fit",
     ReasonKind.UNSUPPORTED: "not supported",
     ReasonKind.NOT_ENOUGH: "free, but too few on a node",
@@ -125,7 +125,10 @@ def summary(sums: Iterable[tuple[Why, Sum]], nodes: int) -> str:
     if parts:
         first = shown[0][1]
         parts[0] = parts[0].replace(" ", " device " if first == 1 else " devices ", 1)
-    parts += [f"{words} on {count} nodes" for words, count in without.most_common(MOST_SHOWN)]
+    parts += [
+        f"{words} on {count} {'node' if count == 1 else 'nodes'}"
+        for words, count in without.most_common(MOST_SHOWN)
+    ]
     return f"0/{nodes} nodes can satisfy: {', '.join(parts) or 'there are no nodes'}"
 
 

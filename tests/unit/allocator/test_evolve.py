@@ -1,0 +1,60 @@
+"""How facts become registers."""
+
+import pytest
+from cluster import Story, a_claim, a_node, a_pod, a_pool, gone
+from histories import STEPS, Step, go_on, start
+from hypothesis import given
+
+from dra_allocator.core.evolve import APPLIES, IGNORED, evolve, is_own
+from dra_allocator.core.registers import Registers, state_hash
+from dra_shared.events.envelope import fact_types
+from dra_shared.events.fact import Fact
+from dra_shared.log.protocol import Record
+
+
+@pytest.mark.parametrize("kind", fact_types(), ids=lambda kind: kind.__name__)
+def test_each_fact_is_applied_or_ignored_on_purpose(kind: type[Fact]) -> None:
+    assert (kind in APPLIES) != (kind in IGNORED)
+
+
+def registers_of(records: list[Record]) -> str:
+    registers = Registers()
+    for record in records:
+        evolve(registers, record.envelope, record.sequence)
+    return state_hash(registers)
+
+
+@given(STEPS)
+def test_own_facts_may_be_applied_as_soon_as_what_they_rest_on(steps: list[Step]) -> None:
+    story = start()
+    for step in steps:
+        go_on(story, step)
+    story.decide()
+    own = [record for record in story.records if is_own(record.envelope.fact)]
+    others = [record for record in story.records if not is_own(record.envelope.fact)]
+    early: list[Record] = []
+    for record in others:
+        while own and own[0].envelope.cause < record.sequence:
+            early.append(own.pop(0))
+        early.append(record)
+    assert registers_of(early + own) == registers_of(story.records)
+
+
+def test_the_hash_does_not_depend_on_the_way_there() -> None:
+    there = Story().tell(a_node("n1"), a_claim("c1"), a_pool("n1", ["d0"]))
+    detour = Story().tell(a_pool("n1", ["d9"]), a_claim("c2"), a_claim("c1"), gone("c2"))
+    detour.tell(a_pool("n1", ["d0"]), a_node("n1", cpu_milli=1), a_node("n1"))
+    assert there.state.hash() == detour.state.hash()
+
+
+def test_the_hash_depends_on_every_value() -> None:
+    one = Story().tell(a_node("n1"))
+    other = Story().tell(a_node("n1", cpu_milli=1))
+    assert one.state.hash() != other.state.hash()
+
+
+def test_a_pod_keeps_its_arrival_when_it_changes() -> None:
+    story = Story().tell(a_claim("c1"), a_pod("p1", "c1"), a_pod("p1", "c1", priority=3))
+    pod = story.state.registers.pods.get("p1-uid")
+    assert pod is not None
+    assert (pod.arrival, pod.request.priority) == (2, 3)
