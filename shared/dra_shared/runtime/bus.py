@@ -30,6 +30,12 @@ async def connect(url: str, name: str, *, patience: float = -1) -> Client:
     Negative: for ever. Raises LogUnavailableError when patience ends or the server says no.
     """
     client = Client()
+
+    async def disconnected() -> None:
+        CONNECTED.set(0)
+        if not client.is_closed:
+            _log.warning("connection to NATS lost, reconnecting")
+
     attempts = -1 if patience < 0 else max(1, int(patience / RECONNECT_WAIT))
     try:
         await client.connect(
@@ -42,7 +48,7 @@ async def connect(url: str, name: str, *, patience: float = -1) -> Client:
             ping_interval=10,
             max_outstanding_pings=2,
             error_cb=_error,
-            disconnected_cb=lambda: _disconnected(client),
+            disconnected_cb=disconnected,
             reconnected_cb=_reconnected,
         )
     except (NatsError, OSError) as error:
@@ -61,12 +67,6 @@ async def connect(url: str, name: str, *, patience: float = -1) -> Client:
 async def _error(error: Exception) -> None:
     ERRORS.labels(kind=type(error).__name__).inc()
     _log.error("NATS reports an error", error=str(error), kind=type(error).__name__)
-
-
-async def _disconnected(client: Client) -> None:
-    CONNECTED.set(0)
-    if not client.is_closed:
-        _log.warning("connection to NATS lost, reconnecting")
 
 
 async def _reconnected() -> None:
