@@ -108,7 +108,7 @@ class ResourcePool(KubeStruct, frozen=True, kw_only=True):
 
     name: str
     generation: int = 0
-    resource_slice_count: int = 1
+    resource_slice_count: int
 
 
 class ResourceSliceSpec(KubeStruct, frozen=True, kw_only=True):
