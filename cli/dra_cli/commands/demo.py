@@ -75,8 +75,9 @@ async def _demo(manifests: list[Object]) -> None:
 async def _run(system: LocalSystem, manifests: list[Object], begin: float) -> Seen:
     _progress(begin, "starting NATS, devcluster, inventory, allocator, API bridge, 2 node agents")
     async with system, Api(system.api_url) as api:
-        _progress(begin, "all are ready; applying the examples")
         cluster = DemoCluster(system, api)
+        await cluster.offered()
+        _progress(begin, "all are ready, the nodes offer their devices; applying the examples")
         await cluster.apply(manifests)
         await cluster.settled()
         seen = await cluster.look()
@@ -89,7 +90,10 @@ def _judge(seen: Seen, gpus: int) -> list[str]:
     heading("dra verify")
     found = verdict(seen.records, DEFAULT)
     show_verdict(found)
-    return [*findings(seen.containers, gpus), *(finding.what for finding in found.findings)]
+    wrong = [*findings(seen.containers, gpus), *(finding.what for finding in found.findings)]
+    if not wrong:
+        click.echo(f"{len(seen.containers)} containers: each saw the GPUs it should, and no other")
+    return wrong
 
 
 def _progress(begin: float, what: str) -> None:

@@ -12,6 +12,7 @@ from dra_cli.demo.environment import Container, parse
 from dra_cli.edge.logs import Source, opened, records
 from dra_cli.edge.rest import Api, Object
 from dra_cli.local.system import LocalSystem
+from dra_shared.events.cluster import NodeObserved
 from dra_shared.events.nodes import ClaimPrepared
 from dra_shared.log.protocol import Record
 
@@ -57,12 +58,16 @@ class DemoCluster:
         for manifest in manifests:
             await self._api.create(manifest)
 
-    async def settled(self) -> None:
-        """Waits until all nodes offer devices, all pods run, and the log tells all of it.
+    async def offered(self) -> None:
+        """Waits until the log tells of all nodes, and Kubernetes shows what devices they offer.
 
         Raises NotInTimeError, or ProgramEndedError when a part of the system ended.
         """
-        await self._until(self._without_slices)
+        await self._until(self._not_observed)
+        await self._until(self._not_offered)
+
+    async def settled(self) -> None:
+        """Waits until all pods run, and the log tells all of it; raises as `offered` does."""
         await self._until(self._not_running)
         await self._until(self._not_prepared)
 
@@ -97,7 +102,13 @@ class DemoCluster:
                 raise NotInTimeError("; ".join(lacks))
             await asyncio.sleep(LOOK_AGAIN)
 
-    async def _without_slices(self) -> list[str]:
+    async def _not_observed(self) -> list[str]:
+        facts = (record.envelope.fact for record in await self.records())
+        observed = {fact.name for fact in facts if isinstance(fact, NodeObserved)}
+        nodes = self._system.layout.nodes
+        return [f"the log does not tell of node {node}" for node in nodes if node not in observed]
+
+    async def _not_offered(self) -> list[str]:
         slices = await self._api.list(f"{DRA}/resourceslices")
         offered = {found["spec"].get("nodeName") for found in slices}
         nodes = self._system.layout.nodes
