@@ -31,8 +31,9 @@ async def node(nats_server: NatsServer) -> AsyncIterator[Node]:
 async def test_each_driver_handles_its_own_and_the_retry_doubles_nothing(node: Node) -> None:
     async with Kubelet(node, GPU) as gpu, Kubelet(node, NET) as net:
         node.faults(NIC_FAILS)
+        first = await gpu.prepare(C1)
         for _ in range(2):
-            first = await gpu.prepare(C1)
+            assert ids(await gpu.prepare(C1)) == ids(first)
             assert "nic-0" in (await net.prepare(C1)).error
         node.faults()
         again, nic = await gpu.prepare(C1), await net.prepare(C1)

@@ -24,7 +24,7 @@ async def node(nats_server: NatsServer) -> AsyncIterator[Node]:
 
 def devices(node: Node) -> dict[str, dict[str, str]]:
     """What a container runtime can resolve: environment by qualified name. Fails on bad files."""
-    found = {}
+    found: dict[str, dict[str, str]] = {}
     for path in node.cdi.iterdir():
         if path.name.startswith("."):
             continue

@@ -20,22 +20,23 @@ from dra_shared.events.envelope import Envelope, decode, encode
 from dra_shared.events.nodes import ClaimPrepared, ClaimPrepareFailed, ClaimUnprepared, NodeFact
 from dra_shared.log.protocol import Record
 
-_TOMBSTONES: Final = 1000
-"""So many claims that are gone are remembered: proof that a spec file of theirs may go."""
-
 
 class LedgerError(Exception):
     """The ledger cannot be read or written (a full disk?); the operator must look at it."""
 
 
 class Ledger:
-    """One open ledger. `grown` is set whenever there may be something to send."""
+    """One open ledger. `grown` is set whenever there may be something to send.
+
+    `remembered`: so many claims that are gone are, as proof that a spec file of theirs may go.
+    """
 
     def __init__(self, database: sqlite3.Connection, node: str, boot_id: str) -> None:
         self._database = database
         self._node = node
         self._boot_id = boot_id
         self.grown = asyncio.Event()
+        self.remembered = 1000
 
     def record(self, uid: str, driver: str) -> ClaimRecord | None:
         """What is held about a claim at a driver."""
@@ -71,7 +72,7 @@ class Ledger:
                 self._database.execute(
                     "DELETE FROM claims WHERE phase = ? AND rowid NOT IN (SELECT rowid FROM claims"
                     " WHERE phase = ? ORDER BY rowid DESC LIMIT ?)",
-                    (Phase.GONE, Phase.GONE, _TOMBSTONES),
+                    (Phase.GONE, Phase.GONE, self.remembered),
                 )
 
     def tell(self, *facts: NodeFact) -> None:
