@@ -3,7 +3,9 @@
 Separate from ``cluster`` because it is the only verb with a meaning of its own.
 """
 
-from typing import Any
+from typing import Any, Final
+
+import msgspec
 
 from dra_devcluster.api.cluster import Cluster
 from dra_devcluster.api.conditions import with_condition
@@ -27,16 +29,20 @@ def bind(cluster: Cluster, key: Key, body: Any) -> None:
     cluster.store.put(PODS, {**pod, "spec": {**pod["spec"], "nodeName": node}, "status": status})
 
 
+BINDING: Final = msgspec.structs.replace(PODS, plural="pods/binding")
+"""What a refusal to bind names."""
+
+
 def _check_bindable(pod: Object, body: Object) -> None:
     name, uid = pod["metadata"]["name"], body.get("metadata", {}).get("uid")
     if uid and uid != pod["metadata"]["uid"]:
         why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {pod['metadata']['uid']}"
-        raise conflict(PODS, name, why)
+        raise conflict(BINDING, name, why)
     if pod["spec"].get("nodeName"):
         raise conflict(
             PODS, name, f'pod {name} is already assigned to node "{pod["spec"]["nodeName"]}"'
         )
     if pod["spec"].get("schedulingGates"):
-        raise conflict(PODS, name, f"pod {name} has non-empty .spec.schedulingGates")
+        raise conflict(BINDING, name, f"pod {name} has non-empty .spec.schedulingGates")
     if pod["metadata"].get("deletionTimestamp"):
-        raise conflict(PODS, name, f"pod {name} is being deleted, cannot be assigned to a host")
+        raise conflict(BINDING, name, f"pod {name} is being deleted, cannot be assigned to a host")

@@ -42,11 +42,11 @@ def check_preconditions(resource: Resource, obj: Object, deletion: Deletion) -> 
     metadata = obj["metadata"]
     names = {"uid": "UID", "resourceVersion": "ResourceVersion"}
     for field, title in names.items():
-        wanted = deletion.preconditions.get(field)
-        if wanted is not None and wanted != metadata[field]:
+        wanted, found = deletion.preconditions.get(field), metadata[field]
+        if wanted not in (None, found):
             why = (
-                f"Precondition failed: {title} in precondition: {wanted},"
-                f" {title} in object meta: {metadata[field]}"
+                f"the {title} in the precondition ({wanted}) does not match the {title} in record"
+                f" ({found}). The object might have been deleted and then recreated"
             )
             raise conflict(resource, metadata["name"], why)
 

@@ -140,6 +140,14 @@ def patch_refused(why: str) -> ApiError:
     return ApiError(422, message, details={"causes": [{"message": why}]})
 
 
+def too_large(asked: int, current: int) -> ApiError:
+    """The version does not exist yet."""
+    message = "Too large resource version"
+    cause = {"reason": "ResourceVersionTooLarge", "message": message}
+    details = {"causes": [cause], "retryAfterSeconds": 1}
+    return ApiError(504, f"Timeout: {message}: {asked}, current: {current}", details=details)
+
+
 def expired(asked: int, oldest: int) -> ApiError:
     """The history no longer reaches back to that version: list again."""
     return ApiError(410, f"too old resource version: {asked} ({oldest})")

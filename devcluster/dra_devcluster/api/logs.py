@@ -15,13 +15,13 @@ PASSED_ON: Final = ("follow", "previous", "sinceSeconds", "sinceTime", "tailLine
 
 
 async def serve_log(request: web.Request, cluster: Cluster, key: Key) -> web.StreamResponse:
-    """The container's log from its node; empty while the pod has no node."""
+    """The container's log from its node; no content while the pod has no node."""
     pod = cluster.get(PODS, key)
     container = request.query.get("container") or _only_container(pod)
     _check_container(pod, container)
     node_name = pod["spec"].get("nodeName")
     if not node_name:
-        return web.Response(text="")
+        return web.Response(status=204)
     address = kubelet_address(cluster.get(NODES, Key("", node_name)))
     url = f"http://{address}/containerLogs/{key.namespace}/{key.name}/{container}"
     query = {name: request.query[name] for name in PASSED_ON if name in request.query}

@@ -36,6 +36,8 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True):
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     subresources: tuple[str, ...] = ()
+    returns_deleted: bool = True
+    """Whether DELETE answers with the object; the real server does not for every kind."""
     has_generation: bool = False
     """Whether the server counts changes of the spec in ``metadata.generation``."""
 
@@ -69,6 +71,7 @@ NODES: Final = Resource(
     plural="nodes",
     namespaced=False,
     short_names=("no",),
+    returns_deleted=False,
     subresources=("status",),
 )
 PODS: Final = Resource(
@@ -79,7 +82,7 @@ PODS: Final = Resource(
     subresources=("status", "binding", "log"),
     has_generation=True,
 )
-EVENTS: Final = Resource(kind="Event", plural="events", short_names=("ev",))
+EVENTS: Final = Resource(kind="Event", plural="events", short_names=("ev",), returns_deleted=False)
 CLAIMS: Final = Resource(
     group=DRA_GROUP, kind="ResourceClaim", plural="resourceclaims", subresources=("status",)
 )
@@ -105,6 +108,7 @@ TAINT_RULES: Final = Resource(
     kind="DeviceTaintRule",
     plural="devicetaintrules",
     namespaced=False,
+    returns_deleted=False,
     subresources=("status",),
     has_generation=True,
 )

@@ -10,11 +10,11 @@ import msgspec
 from aiohttp import web
 
 from dra_devcluster.api import discovery, openapi
-from dra_devcluster.api.answers import answer, encode, shown, shown_list, wants_table
+from dra_devcluster.api.answers import answer, deleted, encode, shown, shown_list, wants_table
 from dra_devcluster.api.binding import bind
 from dra_devcluster.api.cluster import Cluster, WriteOptions
 from dra_devcluster.api.deletion import deletion_from
-from dra_devcluster.api.errors import ApiError, expired, no_such_path
+from dra_devcluster.api.errors import ApiError, no_such_path, too_large
 from dra_devcluster.api.logs import serve_log
 from dra_devcluster.api.patch import json_patch, merge_patch
 from dra_devcluster.api.requests import Query, Target, parse_path, parse_query, parse_version
@@ -23,6 +23,13 @@ from dra_devcluster.api.strategic import strategic_merge_patch
 from dra_devcluster.api.watch import watch
 
 CLUSTER: Final = web.AppKey("cluster", Cluster)
+BOUND: Final = {
+    "kind": "Status",
+    "apiVersion": "v1",
+    "metadata": {},
+    "status": "Success",
+    "code": 201,
+}
 Verb = Callable[[web.Request, Target, Query], Awaitable[web.StreamResponse]]
 PATCHES: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     "application/json-patch+json": json_patch,
@@ -134,9 +141,11 @@ async def list_or_watch(request: web.Request, target: Target, query: Query) -> w
     store = request.app[CLUSTER].store
     wanted = parse_version(query.resource_version)
     if wanted > store.revision:
-        raise ApiError(504, f"Too large resource version: {wanted}, current: {store.revision}")
-    if query.continues or (query.version_match == "Exact" and wanted != store.revision):
-        raise expired(wanted, store.revision)
+        raise too_large(wanted, store.revision)
+    if query.continues:
+        raise ApiError(400, "invalid continue token: this server never gives one out")
+    if query.version_match == "Exact" and wanted != store.revision:
+        raise ApiError(410, "The resourceVersion for the provided list is too old.")
     objects = list(filter(query.selects, store.scan(target.resource, target.namespace)))
     return answer(shown_list(request, target.resource, objects, str(store.revision)))
 
@@ -193,9 +202,11 @@ async def patch(request: web.Request, target: Target, query: Query) -> web.Strea
 
 
 async def delete(request: web.Request, target: Target, query: Query) -> web.StreamResponse:
-    """DELETE on an object: answers with the object as it last was."""
+    """DELETE on an object: answers with what it was, or for some kinds only that it is gone."""
     deletion = deletion_from(await read_body(request), request.query, dry_run=query.dry_run)
     last = request.app[CLUSTER].delete(target.resource, target.key, deletion)
+    if not target.resource.returns_deleted and not last["metadata"].get("finalizers"):
+        return answer(deleted(target.resource, last))
     return answer(shown(request, target.resource, last))
 
 
@@ -215,7 +226,7 @@ async def delete_all(request: web.Request, target: Target, query: Query) -> web.
 async def bind_pod(request: web.Request, target: Target, _query: Query) -> web.StreamResponse:
     """POST on a pod's binding."""
     bind(request.app[CLUSTER], target.key, await read_body(request))
-    return answer({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}, 201)
+    return answer(BOUND, 201)
 
 
 async def log(request: web.Request, target: Target, _query: Query) -> web.StreamResponse:

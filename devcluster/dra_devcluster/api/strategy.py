@@ -22,6 +22,8 @@ from dra_devcluster.api.resources import (
     Resource,
 )
 
+TOLERATED: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+"""Taints that every pod bears for five minutes."""
 Defaulting = Callable[[Object, str], None]
 SYSTEM_FIELDS: Final = (
     "uid",
@@ -56,11 +58,22 @@ def default_pod(obj: Object, _now: str) -> None:
     spec.setdefault("securityContext", {})
     spec.setdefault("schedulerName", "default-scheduler")
     spec.setdefault("enableServiceLinks", True)
+    spec.setdefault("priority", 0)
+    spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
+    _default_tolerations(spec)
     for container in [*spec.get("containers", []), *spec.get("initContainers", [])]:
         _default_container(container)
     status = obj.setdefault("status", {})
     status.setdefault("phase", "Pending")
     status.setdefault("qosClass", _quality_of_service(spec))
+
+
+def _default_tolerations(spec: Object) -> None:
+    tolerations = spec.setdefault("tolerations", [])
+    for key in TOLERATED:
+        if not any(toleration.get("key", key) == key for toleration in tolerations):
+            toleration = {"key": key, "operator": "Exists", "effect": "NoExecute"}
+            tolerations.append({**toleration, "tolerationSeconds": 300})
 
 
 def _default_container(container: Object) -> None:
@@ -92,8 +105,8 @@ def _quality_of_service(spec: Object) -> str:
 
 
 def default_claim_spec(spec: Object) -> None:
-    """One device exactly, unless the request says otherwise."""
-    for request in spec.get("devices", {}).get("requests", []):
+    """One device exactly, unless the request says otherwise; no requests are written as null."""
+    for request in spec.setdefault("devices", {}).setdefault("requests", None) or []:
         asked = [request["exactly"]] if "exactly" in request else request.get("firstAvailable", [])
         for alternative in asked:
             _default_request(alternative)
@@ -120,8 +133,8 @@ def default_template(obj: Object, _now: str) -> None:
 
 
 def default_slice(obj: Object, now: str) -> None:
-    """The time a taint was added, where the driver left it open."""
-    for device in obj.setdefault("spec", {}).get("devices", []):
+    """The time a taint was added, where the driver left it open; no devices are written as null."""
+    for device in obj.setdefault("spec", {}).setdefault("devices", None) or []:
         for taint in device.get("taints", []):
             taint.setdefault("timeAdded", now)
 

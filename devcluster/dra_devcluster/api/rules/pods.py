@@ -87,14 +87,16 @@ def _check_gates(spec: Object, before: Object) -> Iterator[FieldError]:
     had = {gate["name"] for gate in before.get("schedulingGates", [])}
     for index, gate in enumerate(spec.get("schedulingGates", [])):
         if gate["name"] not in had:
-            why = f'only deletion is allowed, but found new scheduling gate "{gate["name"]}"'
+            why = f"only deletion is allowed, but found new scheduling gate '{gate['name']}'"
             yield forbidden_field(f"spec.schedulingGates[{index}].name", why)
 
 
 def _check_placement(spec: Object, before: Object, *, gated: bool) -> Iterator[FieldError]:
     selector, earlier = spec.get("nodeSelector", {}), before.get("nodeSelector", {})
-    if not earlier.items() <= selector.items() or (not gated and selector != earlier):
-        yield invalid_field("spec.nodeSelector", selector, "field is immutable")
+    if not gated and selector != earlier:
+        yield forbidden_field("spec", ONLY_THESE)
+    elif not earlier.items() <= selector.items():
+        yield invalid_field("spec.nodeSelector", selector, "only additions are allowed")
     affinity, previous = spec.get("affinity", {}), before.get("affinity", {})
     if affinity == previous:
         return

@@ -18,7 +18,7 @@ MODES: Final = ("All", "ExactCount")
 def request_names(devices: Object) -> set[str]:
     """What constraints, configs and results may refer to: ``name`` and ``name/alternative``."""
     names: set[str] = set()
-    for request in devices.get("requests", []):
+    for request in devices.get("requests") or []:
         name = request.get("name", "")
         names.add(name)
         names |= {f"{name}/{sub.get('name', '')}" for sub in request.get("firstAvailable", [])}
@@ -28,7 +28,7 @@ def request_names(devices: Object) -> set[str]:
 def check_claim_spec(spec: Object, field: str, *, admin: bool) -> Iterator[FieldError]:
     """A claim's spec; ``admin`` says whether its namespace may have admin access."""
     devices = spec.get("devices", {})
-    requests = devices.get("requests", [])
+    requests = devices.get("requests") or []
     at = f"{field}.devices"
     if len(requests) > REQUEST_LIMIT:
         yield _too_many(f"{at}.requests", len(requests), REQUEST_LIMIT)

@@ -36,7 +36,7 @@ def check_slice(piece: Object, old: Object | None) -> Iterator[FieldError]:
         yield FieldError(
             "spec", "Invalid value: only one of `devices` or `sharedCounters` is allowed"
         )
-    yield from _check_devices(spec.get("devices", []))
+    yield from _check_devices(spec.get("devices") or [])
     if len(spec.get("sharedCounters", [])) > COUNTER_SET_LIMIT:
         yield _too_many("spec.sharedCounters", len(spec["sharedCounters"]), COUNTER_SET_LIMIT)
     if old is not None:
