@@ -12,7 +12,9 @@ import msgspec
 
 from kube_cel.declarations import Function, Overload
 from kube_cel.errors import ExpressionFault
+from kube_cel.fields import field_type
 from kube_cel.inference import Inference, instantiated, less_specific
+from kube_cel.messages import ENUM_VALUES, MESSAGES
 from kube_cel.syntax import (
     Call,
     Comprehension,
@@ -123,8 +125,8 @@ class Checker:
                 found = self._map(node)
             case Comprehension():
                 found = self._comprehension(node)
-            case MessageLiteral(name=name):
-                raise _undeclared(node, name)
+            case MessageLiteral():
+                found = self._message(node)
         self.types[node.id] = found
         return found
 
@@ -147,41 +149,30 @@ class Checker:
         name = qualified_name(node)
         if name is not None and name in NAMED_TYPES:
             return self._ident(node, name)
+        if name in ENUM_VALUES:
+            return INT
         operand = self.check(node.operand)
         found = self._field(node, operand, node.field)
         return BOOL if node.test_only else found
 
     def _field(self, node: Node, operand: Type, field: str) -> Type:
-        target = self.inference.resolved(operand)
-        if is_optional(target):
-            return optional_of(self._plain_field(node, target.params[0], field))
-        return self._plain_field(node, target, field)
+        return field_type(node, operand, field, self.inference, self._scope.fields)
 
-    def _plain_field(self, node: Node, target: Type, field: str) -> Type:
-        target = self.inference.resolved(target)
-        match target.kind:
-            case Kind.MAP:
-                return target.params[1]
-            case Kind.OBJECT:
-                return self._object_field(node, target, field)
-            case Kind.VARIABLE:
-                self.inference.assignable((DYN,), (target,))
-                return DYN
-            case Kind.DYN | Kind.ANY | Kind.ERROR:
-                return DYN
-            case _:
+    def _message(self, node: MessageLiteral) -> Type:
+        message = MESSAGES.get(node.name)
+        if message is None:
+            raise _undeclared(node, node.name)
+        for field, value in node.fields:
+            found = self.check(value)
+            if field not in message.fields:
+                raise ExpressionFault(value.offset, f"undefined field '{field}'")
+            if not self.inference.assignable((found,), (message.fields[field],)):
                 raise ExpressionFault(
-                    node.offset, f"type '{target}' does not support field selection"
+                    value.offset,
+                    f"expected type of field '{field}' is '{message.fields[field]}' "
+                    f"but provided type is '{found}'",
                 )
-
-    def _object_field(self, node: Node, target: Type, field: str) -> Type:
-        fields = self._scope.fields.get(target)
-        if fields is None:
-            message = f"unexpected failed resolution of '{target.name}'"
-            raise ExpressionFault(node.offset, message)
-        if field not in fields:
-            raise ExpressionFault(node.offset, f"undefined field '{field}'")
-        return fields[field]
+        return message.result
 
     def _call(self, node: Call) -> Type:
         if node.function == "_?._":

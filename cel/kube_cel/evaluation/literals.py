@@ -4,12 +4,14 @@ from kube_cel.errors import EvaluationError
 from kube_cel.evaluation.calls import failed
 from kube_cel.evaluation.frame import Evaluate, Failure, Frame
 from kube_cel.evaluation.plan import Plan, constant_plan
+from kube_cel.messages import MESSAGES
 from kube_cel.syntax import ListLiteral, MapLiteral
 from kube_cel.values.maps import map_key
 from kube_cel.values.optional import Optional
 
 _LIST_COST = 10
 _MAP_COST = 30
+_MESSAGE_COST = 40
 
 
 def plan_list(node: ListLiteral, elements: tuple[Plan, ...]) -> Plan:
@@ -60,6 +62,24 @@ def plan_map(node: MapLiteral, entries: tuple[tuple[Plan, Plan], ...]) -> Plan:
         return result
 
     return Plan(_charged(build, _MAP_COST))
+
+
+def plan_message(name: str, fields: tuple[tuple[str, Evaluate], ...]) -> Plan:
+    """The plan of a message literal."""
+    make = MESSAGES[name].make
+
+    def build(frame: Frame) -> object:
+        values: dict[str, object] = {}
+        for field, run in fields:
+            values[field] = run(frame)
+            if values[field].__class__ is Failure:
+                return values[field]
+        try:
+            return make(values)
+        except EvaluationError as error:
+            return Failure(error)
+
+    return Plan(_charged(build, _MESSAGE_COST))
 
 
 def _put(result: dict[object, object], key: object, value: object, *, optional: bool) -> None:

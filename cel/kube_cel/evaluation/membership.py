@@ -4,10 +4,10 @@ from typing import Final
 
 from kube_cel.evaluation.frame import Evaluate, Failure, Frame
 from kube_cel.evaluation.plan import Plan, constant_plan
-from kube_cel.values.maps import find_key, map_key
+from kube_cel.values.maps import map_key
 from kube_cel.values.numbers import Uint
-from kube_cel.values.optional import ABSENT
 
+_NUMBERS: Final = frozenset({int, Uint, float})
 _IN_SETS: Final = frozenset({int, Uint, float, str, bool})
 
 
@@ -19,7 +19,7 @@ def plan_membership(element: Evaluate, elements: object) -> Plan | None:
         return constant_plan(value=False)
     if any(candidate.__class__ not in _IN_SETS for candidate in elements):
         return None
-    members = {map_key(candidate): True for candidate in elements}
+    members = frozenset(map(_member, elements))
 
     def run(frame: Frame) -> object:
         value = element(frame)
@@ -28,6 +28,11 @@ def plan_membership(element: Evaluate, elements: object) -> Plan | None:
             return value in members
         if kind is Failure:
             return value
-        return find_key(members, value) is not ABSENT
+        return _member(value) in members
 
     return Plan(run)
+
+
+def _member(value: object) -> object:
+    """Numbers of all kinds are equal if Python says so, booleans are no numbers."""
+    return value if value.__class__ in _NUMBERS else map_key(value)

@@ -12,9 +12,10 @@ from kube_cel.errors import EvaluationError
 from kube_cel.evaluation import chains, folds, logic
 from kube_cel.evaluation.calls import implementation, plan_call, plan_variadic, runtime_cost
 from kube_cel.evaluation.frame import Evaluate, Failure, Frame
-from kube_cel.evaluation.literals import plan_list, plan_map
+from kube_cel.evaluation.literals import plan_list, plan_map, plan_message
 from kube_cel.evaluation.membership import plan_membership
 from kube_cel.evaluation.plan import Plan, constant_plan
+from kube_cel.messages import ENUM_VALUES
 from kube_cel.syntax import (
     ACCUMULATOR,
     Call,
@@ -26,6 +27,7 @@ from kube_cel.syntax import (
     MessageLiteral,
     Node,
     Select,
+    qualified_name,
 )
 from kube_cel.types import VALUELESS_TYPES
 from kube_cel.values.optional import Optional
@@ -76,8 +78,9 @@ class Planner:
                 return plan_map(node, planned)
             case Comprehension():
                 return self._comprehension(node)
-            case MessageLiteral():
-                raise EvaluationError("messages cannot be made")
+            case MessageLiteral(name=name, fields=fields):
+                planned_fields = tuple((field, self.plan(value).run) for field, value in fields)
+                return plan_message(name, planned_fields)
 
     def _ident(self, node: Ident | Select) -> Plan:
         if node.id in self._checked.type_names:
@@ -92,6 +95,9 @@ class Planner:
     def _select(self, node: Select) -> Plan:
         if node.id in self._checked.type_names:
             return self._ident(node)
+        name = qualified_name(node)
+        if name in ENUM_VALUES:
+            return constant_plan(ENUM_VALUES[name])
         return self._presence(node) if node.test_only else self._chain(node)
 
     def _presence(self, node: Select) -> Plan:
@@ -189,7 +195,7 @@ class Planner:
         pattern_known = False
         if node.function in FOLDED and args[0].is_constant:
             return constant_plan(implement(args[0].constant))
-        if node.function in _PATTERNS and args[1].is_constant:
+        if node.function in _PATTERNS and isinstance(args[1].constant, str):
             implement("", args[1].constant)
             pattern_known = True
         if node.function == "@in" and args[1].is_constant and len(resolution.overloads) == 1:

@@ -52,7 +52,7 @@ _check_label_shape: Final = _shaped(
     _LABEL_LENGTH,
     "a label of RFC 1123 holds lower case alphanumeric characters and '-' only, and neither "
     "its first nor its last character is a '-': 'gpu', 'gpu-0' and '8xh100' are labels, while "
-    "'GPU', '-gpu', 'gpu-' and 'gpu_0' are not labels",
+    "'GPU', '-gpu', 'gpu-', 'gpu.0' and 'gpu_0' are not labels",
 )
 _check_label_1035: Final = _shaped(
     _LABEL_1035,

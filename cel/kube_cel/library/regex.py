@@ -39,7 +39,11 @@ def _find_all(text: str, pattern: str, limit: int = -1) -> tuple[str, ...]:
     if limit == 0:
         return ()
     found: list[str] = []
+    end = -1
     for match in expression.finditer(text):
+        if match.end() == end == match.start():
+            continue  # nothing, right behind a match: Go does not count it
+        end = match.end()
         found.append(match[0])
         if len(found) == limit:
             break
