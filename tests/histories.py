@@ -41,7 +41,7 @@ from dra_shared.kube.claims import (
     DeviceTaintRuleSpec,
     DeviceTaintSelector,
 )
-from dra_shared.kube.devices import DeviceCapacity, DeviceTaint
+from dra_shared.kube.devices import Device, DeviceCapacity, DeviceTaint
 from dra_shared.kube.meta import ObjectMeta
 
 NODES = ("n1", "n2", "n3")
@@ -81,7 +81,7 @@ def _pool(one: int, other: int, generation: int) -> AnyFact:
     share = a_device(
         "s0", allow_multiple_allocations=True, capacity={"mem": DeviceCapacity(value="4")}
     )
-    devices = [*(f"d{n}" for n in range(other % 4)), *([share] if other > 3 else [])]
+    devices: list[str | Device] = [*(f"d{n}" for n in range(other % 4)), *([share] if other > 3 else [])]
     return a_pool(NODES[one % 3], devices, generation=generation)
 
 

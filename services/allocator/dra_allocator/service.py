@@ -82,6 +82,8 @@ class Service:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._commit())
             tasks.create_task(self._come_back())
+            async with self._turn:
+                await self._decide()
 
     def _take(self, batch: Sequence[Record]) -> None:
         for record in batch:

@@ -1,5 +1,7 @@
 """What keeps a pod off a node, devices aside."""
 
+from typing import Any
+
 import pytest
 from cluster import a_node
 
@@ -19,7 +21,7 @@ def needs(key: str, operator: str, *values: str) -> Placement:
     return Placement(required_affinity=NodeSelector(node_selector_terms=(term,)))
 
 
-def tolerates(**toleration: str) -> Placement:
+def tolerates(**toleration: Any) -> Placement:
     return Placement(tolerations=(Toleration(**toleration),))
 
 
