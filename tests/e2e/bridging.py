@@ -4,12 +4,10 @@ The stand-in gives each pod the next free device of the nodes it was told of, an
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from types import MappingProxyType
 from typing import Any, TypeVar
-
-from e2e.controlplane import ControlPlane, Identity, eventually
-from e2e.controlplane.objects import DRIVER
 
 from dra_api_bridge.edge.api import connected
 from dra_api_bridge.service import Bridge
@@ -27,7 +25,11 @@ from dra_shared.kube.meta import NodeSelector, NodeSelectorRequirement, NodeSele
 from dra_shared.log.memory import MemoryLog
 from dra_shared.log.protocol import Record
 from dra_shared.runtime.endpoint import Readiness
+from e2e.controlplane import ControlPlane, Identity, eventually
+from e2e.controlplane.objects import DRIVER, a_claim_template, a_pod, from_template
 
+RESOURCE = "/apis/resource.k8s.io/v1"
+EMPTY: Mapping[str, str] = MappingProxyType({})
 AT = "2026-11-30T12:00:00Z"
 FactT = TypeVar("FactT", bound=Fact)
 
@@ -59,7 +61,7 @@ class Ledger:
         return await eventually(f"{kind.__name__} of {about} in the log", found)
 
     async def append(self, fact: Any, identity: str) -> int:
-        event = Envelope(id=identity, actor="test", correlation="", fact=fact)
+        event = Envelope(id=identity, actor="test", fact=fact)
         return (await self.log.commit([event]))[0]
 
     async def allocate(
@@ -112,9 +114,37 @@ async def bridging(plane: ControlPlane, ledger: Ledger) -> AsyncIterator[Bridge]
                 await running
 
 
+def claims(namespace: str) -> str:
+    return f"{RESOURCE}/namespaces/{namespace}/resourceclaims"
+
+
+def pods(namespace: str) -> str:
+    return f"/api/v1/namespaces/{namespace}/pods"
+
+
+async def a_gated_pod(
+    plane: ControlPlane, namespace: str, name: str = "p", limits: Mapping[str, str] = EMPTY
+) -> str:
+    """The uid of a new pod with one claim of its own, made from a template."""
+    template = f"{RESOURCE}/namespaces/{namespace}/resourceclaimtemplates"
+    await plane.api("POST", template, a_claim_template(f"t-{name}"))
+    pod: Any = a_pod(name, [from_template("gpu", f"t-{name}")])
+    pod["spec"]["containers"][0]["resources"]["limits"] = dict(limits)
+    made = await plane.api("POST", pods(namespace), pod, Identity.TENANT)
+    return str(made["metadata"]["uid"])
+
+
 def bound(plane: ControlPlane, path: str) -> Callable[[], Awaitable[str | None]]:
     async def probe() -> str | None:
         node: str | None = (await plane.api("GET", path))["spec"].get("nodeName")
         return node
 
     return probe
+
+
+@asynccontextmanager
+async def a_bridged_log(plane: ControlPlane) -> AsyncIterator[Ledger]:
+    """A new log in memory that a bridge works on."""
+    ledger = Ledger()
+    async with bridging(plane, ledger):
+        yield ledger

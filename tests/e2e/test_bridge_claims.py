@@ -4,28 +4,16 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest_asyncio
-from e2e.bridging import Ledger, bound, bridging
-from e2e.controlplane import ControlPlane, Identity, eventually
-from e2e.controlplane.objects import a_claim_template, a_pod, from_template
 
 from dra_shared.events.claims import ClaimRequested, ClaimWithdrawn, PodRequested, PodWithdrawn
 from dra_shared.events.mirror import AllocationWritten, PodUngated
-
-RESOURCE = "/apis/resource.k8s.io/v1"
-
-
-def claims(namespace: str) -> str:
-    return f"{RESOURCE}/namespaces/{namespace}/resourceclaims"
-
-
-def pods(namespace: str) -> str:
-    return f"/api/v1/namespaces/{namespace}/pods"
+from e2e.bridging import Ledger, a_bridged_log, a_gated_pod, bound, claims, pods
+from e2e.controlplane import ControlPlane, eventually
 
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def ledger(control_plane: ControlPlane) -> AsyncIterator[Ledger]:
-    ledger = Ledger()
-    async with bridging(control_plane, ledger):
+    async with a_bridged_log(control_plane) as ledger:
         yield ledger
 
 
@@ -34,14 +22,6 @@ async def node(control_plane: ControlPlane, namespace_numbers: Any) -> str:
     name = f"bridge-node-{next(namespace_numbers)}"
     await control_plane.add_node(name)
     return name
-
-
-async def a_gated_pod(plane: ControlPlane, namespace: str, name: str = "p", **spec: Any) -> str:
-    template = f"{RESOURCE}/namespaces/{namespace}/resourceclaimtemplates"
-    await plane.api("POST", template, a_claim_template(f"t-{name}"))
-    pod = a_pod(name, [from_template("gpu", f"t-{name}")], **spec)
-    made = await plane.api("POST", pods(namespace), pod, Identity.TENANT)
-    return str(made["metadata"]["uid"])
 
 
 async def test_a_decided_pod_is_written_ungated_bound_and_forgotten(

@@ -205,7 +205,7 @@ class Bridge:
                 _log.error("write refused", what=what, status=status, message=message)
             case Stale():
                 self.mirror.attempts.ended(write.target, 0)
-        self._look((write.work,))
+        self._look(self.mirror.widened((write.work,)))
 
 
 async def serve(settings: BridgeSettings, readiness: Readiness) -> None:

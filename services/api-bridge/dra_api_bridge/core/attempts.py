@@ -12,11 +12,19 @@ from dra_shared.kube.devices import ResourceSliceSpec
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """The API server's no to a write that the fact at `sequence` asked for."""
+    """The API server's no to a write that the fact at `sequence` asked for.
+
+    A status below 400 is no refusal but a reservation: it took the write, and dropped fields.
+    """
 
     sequence: int
     status: int
     message: str
+
+    @property
+    def is_final(self) -> bool:
+        """Whether nothing was taken."""
+        return self.status >= FIRST_ERROR
 
 
 class Unfit(msgspec.Struct, frozen=True):
@@ -27,6 +35,9 @@ class Unfit(msgspec.Struct, frozen=True):
 
 
 IN_FLIGHT: Final = -1
+
+FIRST_ERROR: Final = 400
+"""HTTP statuses from here on are refusals."""
 
 FIRST_PATIENCE: Final = 1.5
 MOST_PATIENCE: Final = 12.0

@@ -82,10 +82,13 @@ def _foreign(work: Work, slices: tuple[ResourceSlice, ...]) -> ForeignSlicesObse
 
 
 def _node(mirror: Mirror, node: Node) -> NodeObserved:
-    """The node with what its pods leave over, those not counted that the allocator placed."""
+    """The node with what its pods leave over, those not counted that the allocator put there."""
     name, allocatable = node.metadata.name, node.status.allocatable or {}
-    ours = mirror.recorded.pods
-    others = [amounts for uid, amounts in mirror.observed.usage(name).items() if uid not in ours]
+    others = [
+        amounts
+        for uid, amounts in mirror.observed.usage(name).items()
+        if not _is_placed(mirror, uid, name)
+    ]
     cpu, memory = offered(allocatable)
     return NodeObserved(
         name=name,
@@ -98,3 +101,8 @@ def _node(mirror: Mirror, node: Node) -> NodeObserved:
         pods=int(allocatable.get("pods", "0")) - len(others),
         declared_features=node.status.declared_features,
     )
+
+
+def _is_placed(mirror: Mirror, pod: str, node: str) -> bool:
+    record = mirror.recorded.pods.get(pod)
+    return record is not None and record.decision is not None and record.decision.node == node

@@ -123,7 +123,11 @@ def _absence_fact(mirror: Mirror, record: ClaimRecord) -> ClaimFacts | None:
 
 
 def _cleared(mirror: Mirror, record: ClaimRecord, grant: Grant) -> AllocationCleared:
-    """Taken back by us for a reason we know, or by kube-scheduler, which then says it on the pod."""
+    """Taken back by us for a reason we know, or by others.
+
+    From a pod that waits to be scheduled it is kube-scheduler that takes, because the pod does
+    not fit on the node; what it says about that comes a moment later.
+    """
     ref = record.requested.claim
     ours = mirror.attempts.cleared.get(ref.uid)
     if ours is not None:
@@ -131,8 +135,8 @@ def _cleared(mirror: Mirror, record: ClaimRecord, grant: Grant) -> AllocationCle
             claim=ref, by=ClearedBy.BRIDGE, message=ours.message, unfit_node=ours.node
         )
     for pod in mirror.consumers(record):
-        message = unschedulable(pod)
-        if message is not None:
+        if not is_gated(pod) and not pod.spec.node_name:
+            message = unschedulable(pod) or f"kube-scheduler could not use node {grant.node}"
             return AllocationCleared(
                 claim=ref, by=ClearedBy.OTHERS, message=message, unfit_node=grant.node
             )

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
+from dra_api_bridge.core.attempts import FIRST_ERROR
 from dra_api_bridge.core.objects import FEATURES, Topic, Work
 from dra_api_bridge.core.recorded import (
     ClaimRecord,
@@ -148,10 +149,6 @@ def _slice_refused(state: Recorded, fact: mirror.SliceRefused, at: int) -> Itera
     if pool := state.pools.get((fact.driver, fact.pool)):
         pool.noted, pool.refused = True, fact.status >= FIRST_ERROR
     yield work
-
-
-FIRST_ERROR: Final = 400
-"""HTTP statuses from here on are refusals."""
 
 
 def _published(state: Recorded, fact: pools.PoolPublished, at: int) -> Iterable[Work]:

@@ -29,7 +29,7 @@ class Mirror:
 
     def take_change(self, change: Change) -> frozenset[Work]:
         """Takes in what a watch reported."""
-        return self._widened(self.observed.apply(change))
+        return self.widened(self.observed.apply(change))
 
     def take_record(self, record: Record) -> frozenset[Work]:
         """Takes in the next event of the log."""
@@ -44,7 +44,7 @@ class Mirror:
                 self.attempts.forget(Work(Topic.POD, pod.uid))
             case _:
                 pass
-        return self._widened(works)
+        return self.widened(works)
 
     def saw(self, kind: Kind, version: int) -> None:
         """Notes that all changes of the kind up to the version were taken in."""
@@ -60,7 +60,7 @@ class Mirror:
 
     def everything(self) -> frozenset[Work]:
         """All that either side knows of."""
-        return self._widened(self.observed.everything() | self.recorded.everything())
+        return self.widened(self.observed.everything() | self.recorded.everything())
 
     def consumers(self, record: ClaimRecord) -> tuple[Pod, ...]:
         """The pods that use what the claim was given and still want it, oldest decision first."""
@@ -71,7 +71,7 @@ class Mirror:
             if pod is not None and not is_finished(pod) and pod.metadata.deletion_timestamp is None
         )
 
-    def _widened(self, works: Iterable[Work]) -> frozenset[Work]:
+    def widened(self, works: Iterable[Work]) -> frozenset[Work]:
         """With what depends on it: the slices of a node's pools, the pods that use a claim."""
         found = set(works)
         for work in works:

@@ -11,7 +11,6 @@ import msgspec
 
 from dra_api_bridge.core.attempts import Unfit
 from dra_api_bridge.core.objects import GATE, Topic, Work
-from dra_api_bridge.core.placement import required_affinity
 from dra_shared.ids import ObjectRef
 from dra_shared.kube.claims import (
     FINALIZER,
@@ -81,10 +80,14 @@ class TakeBack(Write, frozen=True, kw_only=True):
 
 
 class Ungate(Write, frozen=True, kw_only=True):
-    """Hands the pod to the scheduler; `pin` is the only node it may then go to, if there is one."""
+    """Hands the pod to the scheduler, which goes where its claims' allocations say.
+
+    The pod is not pinned as well: node affinity cannot be changed any more once the gate is gone,
+    so a pod whose node turns out to be full could never move. What the pin would save is
+    kube-scheduler's look at the other nodes, 4 microseconds of CPU each (1.37.2, 1,000 nodes).
+    """
 
     pod: Pod
-    pin: str | None
 
 
 class SliceWrite(Write, frozen=True, kw_only=True):
@@ -170,43 +173,13 @@ def _ungate(write: Ungate) -> Request:
     metadata = write.pod.metadata
     gates = [gate.name for gate in write.pod.spec.scheduling_gates or ()]
     place = f"/spec/schedulingGates/{gates.index(GATE)}"
-    operations: list[Mapping[str, Any]] = [
+    operations = [
         {"op": "test", "path": "/metadata/uid", "value": metadata.uid},
         {"op": "test", "path": f"{place}/name", "value": GATE},
         {"op": "remove", "path": place},
     ]
-    if write.pin is not None:
-        operations.extend(_pin(write.pod, write.pin))
     path = f"{CORE}/namespaces/{metadata.namespace}/pods/{metadata.name}"
     return Request("PATCH", path, PatchType.JSON, msgspec.json.encode(operations))
-
-
-def _pin(pod: Pod, node: str) -> list[Mapping[str, Any]]:
-    """The pod's required node affinity tightened to one node: the pin goes into each of its terms."""
-    field = {"key": "metadata.name", "operator": "In", "values": [node]}
-    required = {"nodeSelectorTerms": [{"matchFields": [field]}]}
-    path, value = "/spec/affinity", {"nodeAffinity": {REQUIRED: required}}
-    if pod.spec.affinity is None:
-        return [_add(path, value)]
-    if pod.spec.affinity.node_affinity is None:
-        return [_add(f"{path}/nodeAffinity", value["nodeAffinity"])]
-    own = required_affinity(pod.spec)
-    if own is None:
-        return [_add(f"{path}/nodeAffinity/{REQUIRED}", required)]
-    terms = f"{path}/nodeAffinity/{REQUIRED}/nodeSelectorTerms"
-    return [
-        _add(f"{terms}/{index}/matchFields/-", field)
-        if term.match_fields
-        else _add(f"{terms}/{index}/matchFields", [field])
-        for index, term in enumerate(own.node_selector_terms)
-    ]
-
-
-REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
-
-
-def _add(path: str, value: object) -> Mapping[str, Any]:
-    return {"op": "add", "path": path, "value": value}
 
 
 def _slice(write: CreateSlice | UpdateSlice | DeleteSlice, path: str) -> Request:

@@ -12,6 +12,7 @@ import msgspec
 
 from dra_api_bridge.core.mirror import Mirror
 from dra_api_bridge.core.objects import Topic, Work
+from dra_api_bridge.core.recorded import PoolRecord
 from dra_api_bridge.core.requests import CreateSlice, DeleteSlice, UpdateSlice
 from dra_shared.ids import digest
 from dra_shared.kube.devices import ResourceSlice, ResourceSliceSpec
@@ -29,13 +30,12 @@ def slice_writes(
     One kind at a time, so that at no moment two editions of the pool are complete.
     """
     record = mirror.recorded.pools.get((driver, pool))
-    if driver not in mirror.recorded.drivers or (record is not None and record.refused):
-        return ()
-    wanted = wanted_slices(mirror, driver, pool)
-    if wanted is None:
-        return ()
     work = Work(Topic.POOL, driver, pool)
     sequence = record.sequence if record is not None else 0
+    wanted = wanted_slices(mirror, driver, pool)
+    ours = driver in mirror.recorded.drivers
+    if wanted is None or not ours or _is_refused(mirror, work, record):
+        return ()
     seen = {item.metadata.name: item for item in mirror.observed.slices(driver, pool)}
     keep = {item.metadata.name: item for item in wanted if not _must_go(item, seen)}
     if obsolete := [item for name, item in seen.items() if name not in keep]:
@@ -121,6 +121,14 @@ def _same_quantity(have: Any, want: Any) -> bool:
         return parse_quantity(have) == parse_quantity(want)
     except (QuantityError, TypeError):
         return False
+
+
+def _is_refused(mirror: Mirror, work: Work, record: PoolRecord | None) -> bool:
+    """Whether the server said no to this edition, by the log or since then."""
+    refusal = mirror.attempts.refusals.get(work)
+    if record is None or record.refused:
+        return record is not None
+    return refusal is not None and refusal.is_final and refusal.sequence == record.sequence
 
 
 def _must_go(wanted: ResourceSlice, seen: dict[str, ResourceSlice]) -> bool:

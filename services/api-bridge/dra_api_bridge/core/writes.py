@@ -126,7 +126,6 @@ def _step(mirror: Mirror, seen: Pod, record: PodRecord) -> Iterable[AnyWrite]:
             work=Work(Topic.POD, seen.metadata.uid),
             sequence=decision.sequence,
             pod=seen,
-            pin=decision.node,
         ),
     )
 
