@@ -1,55 +1,116 @@
-"""CEL over devices: what a selector says of one, what a derived attribute is.
+"""CEL over devices, each answer worked out once: selectors and derived attributes.
 
-Programs are compiled once. Errors are values that count only when a search reaches such a device,
-so everything here raises SelectorError and decides nothing.
+Answers are remembered by expression and by the values that it reads, types included, so devices
+that differ only elsewhere share one. Errors are remembered too: they count only when a search
+reaches such a device, so everything here raises SelectorError and decides nothing.
 """
 
-from typing import Final
+from collections.abc import Callable, Hashable
+from typing import Final, Literal, TypeVar
 
 import kube_cel
 from dra_allocator.core.search.attributes import Value, Values
 from dra_allocator.core.search.devices import PoolDevice
+
+MOST_ANSWERS: Final = 100_000
+"""Answers remembered of either kind; beyond that the oldest is forgotten."""
+
+Answer = TypeVar("Answer")
 
 
 class SelectorError(Exception):
     """An expression cannot be compiled or evaluated; the claim's or class's author must act."""
 
 
+class _Failed(str):
+    """The message of an error that is remembered in place of an answer."""
+
+    __slots__ = ()
+
+
 class Selectors:
-    """Evaluates expressions in one environment."""
+    """Evaluates expressions in one environment; keep it, for what it remembers."""
 
     def __init__(self, environment: kube_cel.Environment) -> None:
         self._environment = environment
+        self._programs: dict[tuple[str, str], kube_cel.Program | _Failed] = {}
+        self._matches: dict[Hashable, bool | _Failed] = {}
+        self._values: dict[Hashable, Values | _Failed] = {}
 
     def match(self, expression: str, device: PoolDevice) -> bool:
         """Say whether the expression is true for the device. Raises SelectorError."""
-        try:
-            return self._environment.compile(expression).matches(_shown(device))
-        except (kube_cel.CompileError, kube_cel.EvaluationError) as error:
-            raise SelectorError(str(error)) from error
+        program = self._program(expression, "bool")
+        return _remembered(self._matches, program, device, _match)
 
     def derive(self, expression: str, device: PoolDevice) -> Values:
         """Give the value of a derived attribute as constraints compare it. Raises SelectorError."""
+        program = self._program(expression, "any")
+        return _remembered(self._values, program, device, _derive)
+
+    def _program(self, expression: str, result: Literal["bool", "any"]) -> kube_cel.Program:
+        key = (expression, result)
+        program = self._programs.get(key)
+        if program is None:
+            try:
+                program = self._environment.compile(expression, result)
+            except kube_cel.CompileError as error:
+                program = _Failed(error)
+            _keep(self._programs, key, program)
+        if isinstance(program, _Failed):
+            raise SelectorError(program)
+        return program
+
+
+def _remembered(
+    answers: dict[Hashable, Answer | _Failed],
+    program: kube_cel.Program,
+    device: PoolDevice,
+    work_out: Callable[[kube_cel.Program, kube_cel.Device], Answer],
+) -> Answer:
+    """Give the answer from memory if one for the same values is there."""
+    shown = _shown(device)
+    values = program.projection(shown)
+    key = (program, shown if values is None else values)
+    answer = answers.get(key)
+    if answer is None:
         try:
-            program = self._environment.compile(expression, "any")
-            return _values(program.evaluate(_shown(device)).value)
-        except (kube_cel.CompileError, kube_cel.EvaluationError) as error:
-            raise SelectorError(str(error)) from error
+            answer = work_out(program, shown)
+        except (kube_cel.EvaluationError, SelectorError) as error:
+            answer = _Failed(error)
+        _keep(answers, key, answer)
+    if isinstance(answer, _Failed):
+        raise SelectorError(answer)
+    return answer
+
+
+Key = TypeVar("Key", bound=Hashable)
+Kept = TypeVar("Kept")
+
+
+def _keep(memory: dict[Key, Kept], key: Key, value: Kept) -> None:
+    if len(memory) >= MOST_ANSWERS:
+        del memory[next(iter(memory))]
+    memory[key] = value
+
+
+def _match(program: kube_cel.Program, device: kube_cel.Device) -> bool:
+    return program.matches(device)
+
+
+def _derive(program: kube_cel.Program, device: kube_cel.Device) -> Values:
+    value = program.evaluate(device).value
+    several = value if isinstance(value, (tuple, list)) else (value,)
+    return frozenset(_value(one) for one in several)
 
 
 def _shown(device: PoolDevice) -> kube_cel.Device:
     if isinstance(device.cel, kube_cel.EvaluationError):
-        raise device.cel
+        raise SelectorError(str(device.cel))
     return device.cel
 
 
 _KINDS: Final = ((bool, "bool"), (int, "int"), (str, "string"))
 """A bool is an int for Python, so it comes first."""
-
-
-def _values(value: object) -> Values:
-    several = value if isinstance(value, (tuple, list)) else (value,)
-    return frozenset(_value(one) for one in several)
 
 
 def _value(value: object) -> Value:
