@@ -70,7 +70,7 @@ class Checked(msgspec.Struct, frozen=True, eq=False):
     root: Node
     types: Mapping[int, Type]
     calls: Mapping[int, Resolution]
-    type_names: Mapping[int, str]
+    constants: Mapping[int, str]
 
     def type(self, node: Node) -> Type:
         """The type of a node."""
@@ -94,7 +94,7 @@ def check(root: Node, scope: Scope) -> Checked:
     checker.check(root)
     resolve = checker.inference.resolved
     types = {number: resolve(type_, rest_dyn=True) for number, type_ in checker.types.items()}
-    return Checked(root, types, checker.calls, checker.type_names)
+    return Checked(root, types, checker.calls, checker.constants)
 
 
 class Checker:
@@ -104,7 +104,7 @@ class Checker:
         self.inference = Inference()
         self.types: dict[int, Type] = {}
         self.calls: dict[int, Resolution] = {}
-        self.type_names: dict[int, str] = {}
+        self.constants: dict[int, str] = {}
         self._scope = scope
         self._locals: dict[str, list[Type]] = {}
 
@@ -141,7 +141,7 @@ class Checker:
         if hidden:
             return hidden[-1]
         if name in NAMED_TYPES:
-            self.type_names[node.id] = name
+            self.constants[node.id] = name
             return type_of(NAMED_TYPES[name])
         return self._scope.variables.get(name)
 
@@ -150,6 +150,7 @@ class Checker:
         if name is not None and name in NAMED_TYPES:
             return self._ident(node, name)
         if name in ENUM_VALUES:
+            self.constants[node.id] = name
             return INT
         operand = self.check(node.operand)
         found = self._field(node, operand, node.field)

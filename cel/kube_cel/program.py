@@ -8,6 +8,7 @@ import msgspec
 from kube_cel.checker import Checked
 from kube_cel.device import Device
 from kube_cel.errors import EvaluationError, NotBooleanError
+from kube_cel.estimate import estimate
 from kube_cel.evaluation.frame import COST_LIMIT, Evaluate, Failure, Frame
 from kube_cel.projection import Leaf, leaves, projected
 from kube_cel.values.typenames import name_of
@@ -31,6 +32,11 @@ class Program:
         self._checked = checked
         self._run = run
         self._slots = slots
+
+    @cached_property
+    def estimated_cost(self) -> int:
+        """The worst case of the cost, 2^64 - 1 if there is no bound."""
+        return estimate(self._checked)
 
     @cached_property
     def reads(self) -> frozenset[Leaf] | None:

@@ -27,7 +27,6 @@ from kube_cel.syntax import (
     MessageLiteral,
     Node,
     Select,
-    qualified_name,
 )
 from kube_cel.types import VALUELESS_TYPES
 from kube_cel.values.optional import Optional
@@ -83,21 +82,15 @@ class Planner:
                 return plan_message(name, planned_fields)
 
     def _ident(self, node: Ident | Select) -> Plan:
-        if node.id in self._checked.type_names:
-            name = self._checked.type_names[node.id]
-            if name in VALUELESS_TYPES:
-                raise EvaluationError(f"reference to undefined type: {name}")
-            return constant_plan(TypeName(name))
+        if node.id in self._checked.constants:
+            return constant_plan(_named_constant(self._checked.constants[node.id]))
         assert isinstance(node, Ident)
         read = self._names[node.name][-1] if self._names.get(node.name) else _read_device
         return Plan(_charged(read), bare=read)
 
     def _select(self, node: Select) -> Plan:
-        if node.id in self._checked.type_names:
+        if node.id in self._checked.constants:
             return self._ident(node)
-        name = qualified_name(node)
-        if name in ENUM_VALUES:
-            return constant_plan(ENUM_VALUES[name])
         return self._presence(node) if node.test_only else self._chain(node)
 
     def _presence(self, node: Select) -> Plan:
@@ -143,7 +136,7 @@ class Planner:
     def _link(self, node: Node) -> tuple[chains.LinkPair, Node] | None:
         match node:
             case Select(operand=operand, field=field, test_only=False):
-                if node.id in self._checked.type_names:
+                if node.id in self._checked.constants:
                     return None
                 return self._constant_link(field, optional=False), operand
             case Call(function=function, args=(operand, index)) if function in _INDEXES:
@@ -252,6 +245,14 @@ def _grows_a_list(node: Call, resolution: Resolution) -> bool:
         and target.name == ACCUMULATOR
         and [overload.id for overload in resolution.overloads] == ["add_list"]
     )
+
+
+def _named_constant(name: str) -> object:
+    if name in ENUM_VALUES:
+        return ENUM_VALUES[name]
+    if name in VALUELESS_TYPES:
+        raise EvaluationError(f"reference to undefined type: {name}")
+    return TypeName(name)
 
 
 def _read_device(frame: Frame) -> object:

@@ -4,12 +4,11 @@ import math
 import unicodedata
 from typing import Any, Final
 
-from kube_cel.costs import TRAVERSAL, first_traversed
-from kube_cel.declarations import CallSite, Function, Size
+from kube_cel.costs import estimate_traversal, first_traversed
+from kube_cel.declarations import Function
 from kube_cel.errors import EvaluationError
 from kube_cel.format_clauses import ACCEPTED, Clause, clauses, refusal
 from kube_cel.library.declare import method
-from kube_cel.saturating import added, scaled
 from kube_cel.types import LIST_DYN, STRING
 from kube_cel.values.maps import DomainMap, key_value
 from kube_cel.values.numbers import Uint
@@ -185,12 +184,6 @@ def _escaped(character: str) -> str:
     return f"\\u{code:04x}" if code < _WIDE else f"\\U{code:08x}"
 
 
-def _estimate(site: CallSite) -> tuple[int, Size | None]:
-    text, arguments = site.size(0), site.size(1)
-    total = Size(added(text.low, arguments.low), added(text.high, arguments.high))
-    return scaled(text.high, TRAVERSAL), total
-
-
 LIBRARY: Final = (
     Function(
         "format",
@@ -201,7 +194,7 @@ LIBRARY: Final = (
                 STRING,
                 _format,
                 cost=first_traversed,
-                estimate=_estimate,
+                estimate=estimate_traversal(),
             ),
         ),
     ),

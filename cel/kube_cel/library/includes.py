@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from kube_cel.declarations import Function
+from kube_cel.declarations import CallSite, Function, Size
 from kube_cel.errors import EvaluationError
 from kube_cel.library.declare import method
 from kube_cel.library.traversal import estimate_traversed, traversed
@@ -27,12 +27,18 @@ def _same(a: object, b: object) -> bool:
         return False
 
 
+def _estimate(site: CallSite) -> tuple[int, Size | None]:
+    if site.element_size(0) is None:
+        return site.size(0).high, None
+    return estimate_traversed(site)
+
+
 LIBRARY: Final = (
     Function(
         "includes",
         (method("includes", (DYN, DYN), BOOL, _includes),),
         cost=traversed,
-        estimate=estimate_traversed,
+        estimate=_estimate,
         since_lists=True,
     ),
 )

@@ -186,7 +186,7 @@ def _self_compared(position: int) -> RuntimeCost:
 def _literal(site: CallSite, position: int, otherwise: int) -> int:
     node = site.node(position)
     if isinstance(node, Literal) and node.value.__class__ in (int, Uint):
-        return int(node.value) % 2**64  # type: ignore[call-overload] - a number, by its class
+        return max(int(node.value), 0)  # type: ignore[call-overload] - a number, by its class
     return otherwise
 
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from kube_cel.costs import estimate_one, estimate_traversal, first_traversed, one
+from kube_cel.costs import estimate_traversal, first_traversed
 from kube_cel.declarations import Function
 from kube_cel.errors import EvaluationError
 from kube_cel.library.declare import function, method
@@ -25,6 +25,7 @@ def _as_integer(quantity: Quantity) -> int:
     return value
 
 
+_TRAVERSED: Final = estimate_traversal()
 _PAIR: Final = (QUANTITY, QUANTITY)
 
 LIBRARY: Final = (
@@ -32,11 +33,13 @@ LIBRARY: Final = (
         "quantity",
         (function("string_to_quantity", (STRING,), QUANTITY, parse_quantity),),
         cost=first_traversed,
+        estimate=_TRAVERSED,
     ),
     Function(
         "isQuantity",
         (function("is_quantity_string", (STRING,), BOOL, _is_quantity),),
         cost=first_traversed,
+        estimate=_TRAVERSED,
     ),
     Function(
         "sign",
@@ -100,5 +103,3 @@ LIBRARY: Final = (
         ),
     ),
 )
-
-__all__ = ["LIBRARY", "estimate_one", "estimate_traversal", "one"]

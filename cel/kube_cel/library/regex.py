@@ -58,7 +58,14 @@ LIBRARY: Final = (
     Function(
         "matches",
         (
-            function("matches", (STRING, STRING), BOOL, _matches, cost=searched),
+            function(
+                "matches",
+                (STRING, STRING),
+                BOOL,
+                _matches,
+                cost=searched,
+                estimate=estimate_search,
+            ),
             method(
                 "matches_string",
                 (STRING, STRING),

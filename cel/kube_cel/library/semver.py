@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from kube_cel.costs import first_traversed
+from kube_cel.costs import estimate_traversal, first_traversed
 from kube_cel.declarations import Function
 from kube_cel.errors import EvaluationError
 from kube_cel.library.declare import function, method
@@ -32,6 +32,7 @@ def _signed(number: int) -> int:
     return number if number <= INT_MAX else number - 2**64
 
 
+_TRAVERSED: Final = estimate_traversal()
 _PAIR: Final = (SEMVER, SEMVER)
 
 LIBRARY: Final = (
@@ -42,6 +43,7 @@ LIBRARY: Final = (
             function("string_bool_to_semver", (STRING, BOOL), SEMVER, _semver),
         ),
         cost=first_traversed,
+        estimate=_TRAVERSED,
     ),
     Function(
         "isSemver",
@@ -50,6 +52,7 @@ LIBRARY: Final = (
             function("is_semver_string_bool", (STRING, BOOL), BOOL, _is_semver),
         ),
         cost=first_traversed,
+        estimate=_TRAVERSED,
     ),
     Function(
         "isGreaterThan",

@@ -5,7 +5,7 @@ from typing import Any
 from kube_cel.costs import TRAVERSAL
 from kube_cel.declarations import CallSite, Size
 from kube_cel.saturating import added, multiplied, scaled
-from kube_cel.types import BYTES, STRING, Kind
+from kube_cel.types import BYTES, STRING
 from kube_cel.values.maps import DomainMap, key_value
 
 
@@ -34,7 +34,6 @@ def estimate_traversed(site: CallSite) -> tuple[int, Size | None]:
     if element is None:
         return scaled(site.size(0).high, TRAVERSAL), None
     each = 1
-    params = site.type(0).params
-    if site.type(0).kind is Kind.LIST and params[0] in (STRING, BYTES):
+    if site.type(0).params[0] in (STRING, BYTES):
         each = added(1, scaled(element.high, TRAVERSAL))
     return multiplied(site.size(0).high, each), None
