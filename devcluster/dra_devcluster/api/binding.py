@@ -40,7 +40,7 @@ def _check_bindable(pod: Object, body: Object) -> None:
         raise conflict(BINDING, name, why)
     if pod["spec"].get("nodeName"):
         raise conflict(
-            PODS, name, f'pod {name} is already assigned to node "{pod["spec"]["nodeName"]}"'
+            BINDING, name, f'pod {name} is already assigned to node "{pod["spec"]["nodeName"]}"'
         )
     if pod["spec"].get("schedulingGates"):
         raise conflict(BINDING, name, f"pod {name} has non-empty .spec.schedulingGates")

@@ -32,6 +32,11 @@ def is_subdomain(text: str, limit: int = SUBDOMAIN_LIMIT) -> bool:
     return len(text) <= limit and bool(SUBDOMAIN.fullmatch(text))
 
 
+def is_driver_name(text: str) -> bool:
+    """DNS labels joined by dots in either case, 63 characters in all."""
+    return is_subdomain(text.lower(), LABEL_LIMIT)
+
+
 def is_pool_name(text: str) -> bool:
     """DNS subdomains joined by ``/``, 253 characters in all."""
     return 0 < len(text) <= SUBDOMAIN_LIMIT and all(is_subdomain(part) for part in text.split("/"))

@@ -14,6 +14,7 @@ from dra_devcluster.api.admission import FINALIZER
 from dra_devcluster.api.cluster import STATUS, Cluster
 from dra_devcluster.api.resources import CLAIMS, PODS, TEMPLATES, Key, Object, Resource, key_of
 from dra_devcluster.api.store import Event
+from dra_devcluster.controllers.events import tell
 from dra_devcluster.controllers.pods import (
     claim_keys,
     claim_name,
@@ -23,6 +24,7 @@ from dra_devcluster.controllers.pods import (
     owner,
 )
 
+CREATION_FAILED: Final = "FailedResourceClaimCreation"
 POD_CLAIM: Final = "resource.kubernetes.io/pod-claim-name"
 
 
@@ -84,12 +86,19 @@ class ClaimController:
         template_key = Key(key.namespace, pod_claim["resourceClaimTemplateName"])
         template = self._cluster.find(TEMPLATES, template_key)
         if template is None:
+            self._tell_missing(pod, pod_claim)
             return
         claim = self._existing_claim(pod, pod_claim["name"]) or self._cluster.create(
             CLAIMS, key.namespace, claim_from_template(template, pod, pod_claim["name"])
         )
         entry = {"name": pod_claim["name"], "resourceClaimName": claim["metadata"]["name"]}
         self._cluster.change(PODS, key, lambda old: _with_claim_status(old, entry), STATUS)
+
+    def _tell_missing(self, pod: Object, pod_claim: Object) -> None:
+        template = pod_claim["resourceClaimTemplateName"]
+        missing = f'resourceclaimtemplate.resource.k8s.io "{template}" not found'
+        message = f'PodResourceClaim {pod_claim["name"]}: resource claim template "{template}"'
+        tell(self._cluster, "resource_claim", pod, CREATION_FAILED, f"{message}: {missing}")
 
     def _existing_claim(self, pod: Object, pod_claim: str) -> Object | None:
         for claim in self._cluster.scan(CLAIMS, pod["metadata"]["namespace"]):

@@ -14,27 +14,39 @@ import msgspec
 
 from dra_devcluster.api.binding import bind
 from dra_devcluster.api.cluster import STATUS, Cluster
-from dra_devcluster.api.conditions import with_condition
+from dra_devcluster.api.conditions import condition, with_condition
 from dra_devcluster.api.errors import ApiError
 from dra_devcluster.api.resources import CLAIMS, NODES, PODS, Key, Object, key_of
 from dra_devcluster.api.store import Change, Event
+from dra_devcluster.controllers.events import tell
 from dra_devcluster.controllers.fit import Amounts, allocatable, requested, shortages
 from dra_devcluster.controllers.node_selection import (
     is_wanted_by,
     matches_selector,
     untolerated_taint,
 )
-from dra_devcluster.controllers.pods import claim_keys, claim_name, is_finished, is_reserved_for
+from dra_devcluster.controllers.pods import claim_keys, is_finished, is_reserved_for
 
 UNAVAILABLE: Final = "resourceclaim not available on the node"
+UNALLOCATED: Final = "cannot allocate all claims"
+COMPONENT: Final = "default-scheduler"
 REFUSED: Final = 422
 
 
 class Unschedulable(msgspec.Struct, frozen=True):
-    """No node will do, and in the scheduler's words why."""
+    """No node will do: how many there are, and how many fail for which reason."""
 
-    message: str
-    claims_in_the_way: bool = False
+    nodes: int
+    reasons: Counter[str]
+
+    def message(self, *, deallocated: bool) -> str:
+        """The reasons in kube-scheduler's words."""
+        available = f"0/{self.nodes} nodes are available:"
+        counted = sorted(f"{count} {word}" for word, count in self.reasons.items())
+        why = ", ".join(counted) or "no nodes available to schedule pods"
+        useless = f"{self.nodes} Preemption is not helpful for scheduling."
+        done = "deallocation of ResourceClaim completed, " if deallocated else ""
+        return f"{available} {why}. {done}preemption: {available} {useless}"
 
 
 class Scheduler:
@@ -78,17 +90,16 @@ class Scheduler:
         pod = self._cluster.find(PODS, key)
         if pod is None or pod["spec"].get("nodeName") or "deletionTimestamp" in pod["metadata"]:
             return
-        if pod["spec"].get("schedulingGates"):
+        claims = self._claims(pod)
+        if pod["spec"].get("schedulingGates") or claims is None:
             return
-        claims = self._ready_claims(pod)
-        outcome = claims if isinstance(claims, Unschedulable) else self._place(pod, claims)
+        outcome = self._place(pod, claims)
         if isinstance(outcome, Unschedulable):
-            self._explain(key, "Unschedulable", outcome.message)
-            if outcome.claims_in_the_way and not isinstance(claims, Unschedulable):
-                self._deallocate_one(pod, claims)
+            deallocated = UNAVAILABLE in outcome.reasons and self._deallocate_one(pod, claims)
+            self._explain(key, "Unschedulable", outcome.message(deallocated=deallocated))
             return
         try:
-            self._reserve(pod, claims if isinstance(claims, list) else [])
+            self._reserve(pod, claims)
         except ApiError as refusal:
             if refusal.code != REFUSED:
                 raise
@@ -96,38 +107,23 @@ class Scheduler:
             return
         self._bind(key, pod, outcome)
 
-    def _ready_claims(self, pod: Object) -> list[Object] | Unschedulable:
-        claims: list[Object] = []
-        for pod_claim in pod["spec"].get("resourceClaims", []):
-            name = claim_name(pod, pod_claim)
-            if name is None:
-                why = "pod status has not been updated with the claim name of"
-                return Unschedulable(f"{why} {pod_claim['name']!r}")
-            claim = self._cluster.find(CLAIMS, Key(pod["metadata"]["namespace"], name))
-            if claim is None:
-                return Unschedulable(f'waiting for resourceclaim "{name}" to be created')
-            if "deletionTimestamp" in claim["metadata"]:
-                return Unschedulable(f'resourceclaim "{name}" is being deleted')
-            if "allocation" not in claim["status"]:
-                return Unschedulable(
-                    f'resourceclaim "{name}" is not allocated, and this scheduler allocates none'
-                )
-            claims.append(claim)
-        return claims
+    def _claims(self, pod: Object) -> list[Object] | None:
+        """The pod's claims, None while one does not exist: the pod is not looked at till then."""
+        keys = list(claim_keys(pod))
+        found = [claim for key in keys if (claim := self._cluster.find(CLAIMS, key))]
+        usable = [claim for claim in found if "deletionTimestamp" not in claim["metadata"]]
+        return usable if len(usable) == len(pod["spec"].get("resourceClaims", [])) else None
 
     def _place(self, pod: Object, claims: list[Object]) -> str | Unschedulable:
         """The emptiest node that fits, by name where that is a tie."""
         nodes = list(self._cluster.scan(NODES))
-        reasons = {node["metadata"]["name"]: self._misfits(node, pod, claims) for node in nodes}
-        fitting = [name for name, misfits in reasons.items() if not misfits]
+        misfits = {node["metadata"]["name"]: self._misfits(node, pod, claims) for node in nodes}
+        fitting = [name for name, reasons in misfits.items() if not reasons]
         if fitting:
             emptiest: str = min(fitting, key=lambda name: (len(self._used.get(name, {})), name))
             return emptiest
-        counted = Counter(word for misfits in reasons.values() for word in misfits)
-        words = sorted(f"{count} {word}" for word, count in counted.items())
-        why = ", ".join(words) or "no nodes available to schedule pods"
-        message = f"0/{len(nodes)} nodes are available: {why}."
-        return Unschedulable(message, claims_in_the_way=UNAVAILABLE in counted)
+        counted = Counter(word for reasons in misfits.values() for word in reasons)
+        return Unschedulable(len(nodes), counted)
 
     def _misfits(self, node: Object, pod: Object, claims: list[Object]) -> list[str]:
         """What keeps the pod from the node: the first hindrance, in kube-scheduler's order."""
@@ -140,23 +136,24 @@ class Scheduler:
         used = self._used.get(node["metadata"]["name"], {}).values()
         if short := shortages(requested(pod), allocatable(node), used):
             return short
-        selectors = (claim["status"]["allocation"].get("nodeSelector") for claim in claims)
-        if any(selector and not matches_selector(node, selector) for selector in selectors):
+        allocations = [claim["status"].get("allocation") for claim in claims]
+        if any(one and not _is_available(one, node) for one in allocations):
             return [UNAVAILABLE]
-        return []
+        return [] if all(allocations) else [UNALLOCATED]
 
-    def _deallocate_one(self, pod: Object, claims: list[Object]) -> None:
+    def _deallocate_one(self, pod: Object, claims: list[Object]) -> bool:
         """As PostFilter does: one claim that only this pod holds loses its allocation."""
         for claim in claims:
             consumers = {entry["uid"] for entry in claim["status"].get("reservedFor", [])}
             if consumers <= {pod["metadata"]["uid"]} and self._is_in_the_way(claim):
                 self._cluster.replace(CLAIMS, key_of(claim), {**claim, "status": {}}, STATUS)
-                return
+                return True
+        return False
 
     def _is_in_the_way(self, claim: Object) -> bool:
-        selector = claim["status"]["allocation"].get("nodeSelector")
+        allocation = claim["status"].get("allocation")
         nodes = self._cluster.scan(NODES)
-        return bool(selector) and not all(matches_selector(node, selector) for node in nodes)
+        return bool(allocation) and not all(_is_available(allocation, node) for node in nodes)
 
     def _reserve(self, pod: Object, claims: list[Object]) -> None:
         """Reserve what is not reserved; an allocation without a timestamp is refused (422)."""
@@ -174,17 +171,26 @@ class Scheduler:
         bind(self._cluster, key, {"metadata": pod["metadata"], "target": {"name": node}})
         self._waiting.pop(key, None)
         self._used.setdefault(node, {})[key] = requested(pod)
+        where = f"{key.namespace}/{key.name}"
+        tell(self._cluster, COMPONENT, pod, "Scheduled", f"Successfully assigned {where} to {node}")
 
     def _explain(self, key: Key, reason: str, message: str) -> None:
-        condition = {
+        pod = self._cluster.get(PODS, key)
+        new = {
             "type": "PodScheduled",
             "status": "False",
             "reason": reason,
             "message": message,
             "lastTransitionTime": self._cluster.now(),
+            "observedGeneration": pod["metadata"]["generation"],
         }
+        known = condition(pod["status"], "PodScheduled")
+        status = with_condition(pod["status"], new)
+        self._cluster.replace(PODS, key, {**pod, "status": status}, STATUS)
+        if known is None or known.get("message") != message:
+            tell(self._cluster, COMPONENT, pod, "FailedScheduling", message)
 
-        def explained(pod: Object) -> Object:
-            return {**pod, "status": with_condition(pod["status"], condition)}
 
-        self._cluster.change(PODS, key, explained, STATUS)
+def _is_available(allocation: Object, node: Object) -> bool:
+    selector = allocation.get("nodeSelector")
+    return selector is None or matches_selector(node, selector)

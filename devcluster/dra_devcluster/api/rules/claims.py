@@ -12,10 +12,10 @@ from dra_devcluster.api.errors import FieldError, forbidden_field, invalid_field
 from dra_devcluster.api.names import (
     LABEL_RULE,
     SUBDOMAIN_RULE,
+    is_driver_name,
     is_label,
     is_pool_name,
     is_qualified_name,
-    is_subdomain,
 )
 from dra_devcluster.api.resources import Object
 from dra_devcluster.api.rules.requests import (
@@ -121,7 +121,7 @@ def _check_result(result: Object, names: set[str], field: str) -> Iterator[Field
         yield invalid_field(
             f"{field}.request", result.get("request", ""), f"{why} separated by '/'"
         )
-    if not is_subdomain(result.get("driver", ""), 63):
+    if not is_driver_name(result.get("driver", "")):
         yield invalid_field(f"{field}.driver", result.get("driver", ""), SUBDOMAIN_RULE)
     if not is_pool_name(result.get("pool", "")):
         yield invalid_field(f"{field}.pool", result.get("pool", ""), SUBDOMAIN_RULE)

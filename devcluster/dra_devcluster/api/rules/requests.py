@@ -7,7 +7,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from dra_devcluster.api.errors import FieldError, forbidden_field, invalid_field, required_field
-from dra_devcluster.api.names import LABEL_RULE, SUBDOMAIN_RULE, is_label, is_subdomain
+from dra_devcluster.api.names import (
+    LABEL_RULE,
+    SUBDOMAIN_RULE,
+    is_driver_name,
+    is_label,
+    is_subdomain,
+)
 from dra_devcluster.api.resources import Object
 
 REQUEST_LIMIT: Final = 32
@@ -121,7 +127,7 @@ def check_opaque(config: Object, field: str) -> Iterator[FieldError]:
             f"{field}.opaque", "exactly one of the configuration types is required"
         )
         return
-    if not is_subdomain(opaque.get("driver", ""), 63):
+    if not is_driver_name(opaque.get("driver", "")):
         yield invalid_field(f"{field}.opaque.driver", opaque.get("driver", ""), SUBDOMAIN_RULE)
     if not isinstance(opaque.get("parameters"), dict):
         yield invalid_field(

@@ -8,9 +8,9 @@ from dra_devcluster.api.errors import FieldError, invalid_field, required_field
 from dra_devcluster.api.names import (
     LABEL_RULE,
     SUBDOMAIN_RULE,
+    is_driver_name,
     is_label,
     is_pool_name,
-    is_subdomain,
 )
 from dra_devcluster.api.resources import Object
 
@@ -26,12 +26,12 @@ LIST_VALUES: Final = {"bools", "ints", "strings", "versions"}
 def check_slice(piece: Object, old: Object | None) -> Iterator[FieldError]:
     """A slice on its way in, or a change of one."""
     spec = piece["spec"]
-    if not is_subdomain(spec.get("driver", ""), 63):
+    if not is_driver_name(spec.get("driver", "")):
         yield invalid_field("spec.driver", spec.get("driver", ""), SUBDOMAIN_RULE)
     yield from _check_pool(spec.get("pool", {}))
     if sum(bool(spec.get(field)) for field in WHERE) != 1:
         listing = "`nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection`"
-        yield FieldError("spec", f"Invalid value: exactly one of {listing} is required")
+        yield required_field("spec", f"exactly one of {listing} is required")
     if spec.get("devices") and spec.get("sharedCounters"):
         yield FieldError(
             "spec", "Invalid value: only one of `devices` or `sharedCounters` is allowed"
