@@ -217,6 +217,13 @@ def test_the_search_stops_when_its_budget_is_used_up() -> None:
     assert isinstance(solve(case, budget=100), NotFound)
 
 
+def test_a_request_that_nothing_satisfies_ends_the_search_early() -> None:
+    slices = [a_slice(*(sized(f"d{n}", "small") for n in range(30)))]
+    claim = a_claim(a_request("r1", 10), a_request("r2", 1, BIG))
+    assert isinstance(solve(a_case(slices, [claim]), budget=100), NotFound)
+    assert isinstance(solve(a_case(slices, [a_claim(a_request("r", 31))]), budget=1), NotFound)
+
+
 def test_depth_is_no_matter_of_the_interpreters_stack() -> None:
     names = [f"d{n}" for n in range(1200)]
     slices = [a_slice(*devices(*names))]

@@ -18,7 +18,7 @@ from dra_allocator.core.search.nodes import NodeView
 from dra_allocator.core.search.outcome import ClaimError, ErrorKind
 from dra_allocator.core.search.pools import Pool, PoolFault
 from dra_allocator.core.search.selectors import Selectors
-from dra_allocator.core.search.shapes import AnyRequest, Candidates, RequestShape, shape_of
+from dra_allocator.core.search.shapes import AnyRequest, RequestShape, shape_of
 from dra_shared.kube.claims import (
     MAX_RESULTS,
     DeviceClass,
@@ -119,11 +119,6 @@ def locate_all(problem: Problem, planned: tuple[PlannedClaim, ...]) -> AllPlaces
             )
             raise ClaimError(ErrorKind.TOO_MANY_DEVICES, message)
     return places
-
-
-def candidates_of(problem: Problem, pool: int, alternative: Alternative) -> Candidates:
-    """Give the candidates of one of the problem's pools."""
-    return candidates(problem.pools[pool], alternative.shape, problem.selectors)
 
 
 def _plan(problem: Problem, index: int) -> PlannedClaim:
@@ -244,7 +239,7 @@ def _all_places(problem: Problem, alternative: Alternative) -> Iterator[Place]:
             )
             message = f"{where} asks for all devices, but pool {pool.id} is {pool.fault}"
             raise ClaimError(kind, f"{message}: {pool.fault_detail}")
-        found = candidates_of(problem, number, alternative)
+        found = candidates(pool, alternative.shape, problem.selectors)
         for error in found.errors.values():
             raise error
         for place in range(len(pool.devices)):

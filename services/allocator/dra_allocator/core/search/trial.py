@@ -89,6 +89,10 @@ class PoolTrial:
             return []
         return [name for name, groups in self._common_groups(place).items() if not groups]
 
+    def is_available(self, place: int, *, admin: bool) -> bool:
+        """Say whether counters and compatibility groups let a device, or a share of it, be taken."""
+        return not self.lacks_counters(place, admin=admin) and not self.clashes(place, admin=admin)
+
     def holder_of(self, counter: CounterName) -> str:
         """Give the first device in use that draws from a counter; empty if there is none."""
         holders = (name for name, use in self._use.devices.items() if counter in use.counters)
