@@ -96,8 +96,8 @@ def _read(document: Any, path: str, absent: Any = MISSING) -> Any:
 
 
 def _parent(document: Any, path: str) -> tuple[Any, str]:
-    head, _, last = path.rpartition("/")
-    return _read(document, head), _tokens("/" + last)[0]
+    last = _tokens(path)[-1]
+    return _read(document, path.rpartition("/")[0]), last
 
 
 def _write(document: Any, path: str, value: Any, *, insert: bool) -> Any:

@@ -10,7 +10,6 @@ import msgspec
 from contract.kubernetes_api.claims import AT, consumer
 from contract.kubernetes_api.client import CORE, DRA, JSON_PATCH, Api
 from contract.kubernetes_api.pods import UNGATE
-from e2e.controlplane.objects import a_claim, a_pod, an_allocation, from_claim
 from waiting import until
 
 from dra_devcluster.api.cluster import Cluster
@@ -18,6 +17,7 @@ from dra_devcluster.kubelet.connection import Connection
 from dra_devcluster.kubelet.place import Place
 from dra_devcluster.kubelet.service import KubeletSettings, run_kubelets
 from dra_devcluster.service import control_plane
+from e2e.controlplane.objects import a_claim, a_pod, an_allocation, from_claim
 
 NODE = "node-a"
 PODS = f"{CORE}/namespaces/default/pods"

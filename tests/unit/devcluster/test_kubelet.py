@@ -4,10 +4,11 @@ from pathlib import Path
 from typing import Any
 
 from contract.kubernetes_api.client import DRA
-from e2e.controlplane.objects import a_claim, a_pod, a_slice, from_claim
 from unit.devcluster import drivers
 from unit.devcluster.running import CLAIMS, NODE, PODS, Running, devcluster
 from waiting import until
+
+from e2e.controlplane.objects import a_claim, a_pod, a_slice, from_claim
 
 
 async def test_a_pod_sees_the_environment_of_its_prepared_devices(cluster: Running) -> None:
