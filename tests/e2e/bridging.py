@@ -123,12 +123,15 @@ def pods(namespace: str) -> str:
 
 
 async def a_gated_pod(
-    plane: ControlPlane, namespace: str, name: str = "p", limits: Mapping[str, str] = EMPTY
+    plane: ControlPlane,
+    namespace: str,
+    limits: Mapping[str, str] = EMPTY,
+    node_selector: Mapping[str, str] = EMPTY,
 ) -> str:
-    """The uid of a new pod with one claim of its own, made from a template."""
+    """The uid of a new pod `p` with one claim of its own, made from a template."""
     template = f"{RESOURCE}/namespaces/{namespace}/resourceclaimtemplates"
-    await plane.api("POST", template, a_claim_template(f"t-{name}"))
-    pod: Any = a_pod(name, [from_template("gpu", f"t-{name}")])
+    await plane.api("POST", template, a_claim_template("t"))
+    pod: Any = a_pod("p", [from_template("gpu", "t")], nodeSelector=dict(node_selector))
     pod["spec"]["containers"][0]["resources"]["limits"] = dict(limits)
     made = await plane.api("POST", pods(namespace), pod, Identity.TENANT)
     return str(made["metadata"]["uid"])

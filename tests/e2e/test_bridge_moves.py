@@ -59,9 +59,9 @@ async def test_a_pod_that_the_scheduler_cannot_place_moves_to_another_node(
 ) -> None:
     poor, rich = (f"m-{next(namespace_numbers)}" for _ in range(2))
     await control_plane.add_node(poor)
-    await control_plane.add_node(rich, labels={})
+    await control_plane.add_node(rich)
     await offer(control_plane, rich, DONGLE)
-    uid = await a_gated_pod(control_plane, namespace, limits={DONGLE: "1"})
+    uid = await a_gated_pod(control_plane, namespace, {DONGLE: "1"})
     demand = await ledger.first(PodRequested, uid)
     (claim,) = demand.claims
     await ledger.allocate(demand, poor, "gpu-0")
@@ -70,3 +70,24 @@ async def test_a_pod_that_the_scheduler_cannot_place_moves_to_another_node(
     await ledger.allocate(demand, rich, "gpu-0")
     path = f"{pods(namespace)}/p"
     assert await eventually("the pod is bound", bound(control_plane, path)) == rich
+
+
+async def test_what_a_pod_cannot_use_is_taken_back_though_the_scheduler_leaves_it(
+    control_plane: ControlPlane, ledger: Ledger, namespace: str, namespace_numbers: Any
+) -> None:
+    poor, rich = (f"m-{next(namespace_numbers)}" for _ in range(2))
+    await control_plane.add_node(poor, labels={"island": poor})
+    uid = await a_gated_pod(control_plane, namespace, {DONGLE: "1"}, {"island": poor})
+    demand = await ledger.first(PodRequested, uid)
+    assert demand.placement.node_selector == {"island": poor}
+    (claim,) = demand.claims
+    await ledger.allocate(demand, poor, "gpu-0")
+    cleared = await ledger.first(AllocationCleared, claim.uid)
+    assert (cleared.by, cleared.unfit_node) == (ClearedBy.BRIDGE, poor)
+    assert DONGLE in cleared.message
+    await control_plane.add_node(rich, labels={"island": poor})
+    await offer(control_plane, rich, DONGLE)
+    await ledger.allocate(demand, rich, "gpu-0")
+    path = f"{pods(namespace)}/p"
+    assert await eventually("the pod is bound", bound(control_plane, path)) == rich
+    assert len(await ledger.facts(AllocationCleared, claim.uid)) == 1

@@ -24,12 +24,13 @@ PAGE: Final = 2000
 WATCH_SECONDS: Final = 60
 """The server ends a watch after this; a connection that died unnoticed is found out soon after."""
 
-SILENCE: Final = WATCH_SECONDS + 15
 GONE: Final = 410
 FIRST_PAUSE: Final = 0.1
 LONGEST_PAUSE: Final = 5.0
 LONG_ENOUGH: Final = 2.0
-"""A watch that lasted this long was a good one, even without an event."""
+"""A watch that lasted this long was a good one, even without an event. Others slow us down."""
+
+CLOSED: Final = "closed"
 
 LISTS: Final = Counter("dra_bridge_lists_total", "Lists that were asked for", ["kind"])
 ENDS: Final = Counter("dra_bridge_watch_ends_total", "How watches ended", ["kind", "how"])
@@ -82,6 +83,9 @@ _OUTLINE: Final = msgspec.json.Decoder(_Outline)
 class Watch:
     """One kind under one path, such as /api/v1/pods."""
 
+    silence = WATCH_SECONDS + 15.0
+    """Seconds without a sign of the server after which the connection counts as dead."""
+
     def __init__(self, api: Api, kind: Kind, path: str, audience: Audience) -> None:
         self._api = api
         self._kind = kind
@@ -89,38 +93,34 @@ class Watch:
         self._audience = audience
         self._decoder = msgspec.json.Decoder(SHAPES[kind])
         self._version = ""
-        self._pause = 0.0
+        self._moved = False
 
     async def follow(self) -> None:
         """Reports to the audience until cancelled; trouble is logged, counted and tried again."""
+        loop = asyncio.get_running_loop()
+        pause = 0.0
         while True:
+            started, self._moved = loop.time(), False
             how = await self._once()
             ENDS.labels(kind=self._kind, how=how).inc()
-            await asyncio.sleep(self._pause)
+            if how == CLOSED and (self._moved or loop.time() - started >= LONG_ENOUGH):
+                pause = 0.0
+            else:
+                pause = min(max(FIRST_PAUSE, pause * 2), LONGEST_PAUSE)
+            await asyncio.sleep(pause)
 
     async def _once(self) -> str:
-        started = asyncio.get_running_loop().time()
         try:
             if not self._version:
                 await self._list()
             await self._watch()
         except ExpiredError:
             self._version = ""
-            self._slow_down(started)
             return "expired"
         except (ApiRefusedError, ApiUnreachableError) as error:
-            self._slow_down(started)
-            _log.warning("watch ended", kind=self._kind, error=str(error), pause=self._pause)
+            _log.warning("watch ended", kind=self._kind, error=str(error))
             return "failed"
-        self._slow_down(started)
-        return "closed"
-
-    def _slow_down(self, started: float) -> None:
-        """Ends that follow each other quickly are answered ever more slowly, up to a bound."""
-        if asyncio.get_running_loop().time() - started >= LONG_ENOUGH:
-            self._pause = 0.0
-        else:
-            self._pause = min(max(FIRST_PAUSE, self._pause * 2), LONGEST_PAUSE)
+        return CLOSED
 
     async def _list(self) -> None:
         LISTS.labels(kind=self._kind).inc()
@@ -150,7 +150,7 @@ class Watch:
             f"&resourceVersion={quote(self._version)}"
         )
         try:
-            async with aclosing(self._api.lines(f"{self._path}?{query}", SILENCE)) as lines:
+            async with aclosing(self._api.lines(f"{self._path}?{query}", self.silence)) as lines:
                 async for line in lines:
                     if line:
                         self._take(line)
@@ -170,7 +170,7 @@ class Watch:
             if outline.code == GONE:
                 raise ExpiredError
             raise ApiRefusedError(f"watch {self._path}", outline.code, outline.message)
-        self._pause = 0.0
+        self._moved = True
         version = str((outline.metadata or {}).get("resourceVersion", "")) or self._version
         self._tell(event, int(version or 0))
         self._version = version
