@@ -5,16 +5,14 @@ Follows cel-go's checker: the first fault ends it. Literals that can never work 
 type of the whole expression are checked in ``validation``.
 """
 
-from collections.abc import Mapping
 from typing import Final
 
-import msgspec
-
+from kube_cel.checked import Checked, Resolution, Scope
 from kube_cel.declarations import Function, Overload
 from kube_cel.errors import ExpressionFault
-from kube_cel.fields import field_type
 from kube_cel.inference import Inference, instantiated, less_specific
 from kube_cel.messages import ENUM_VALUES, MESSAGES
+from kube_cel.parts import field_type, loop_variable_types
 from kube_cel.syntax import (
     Call,
     Comprehension,
@@ -46,36 +44,6 @@ from kube_cel.types import (
     type_of,
 )
 from kube_cel.values.numbers import Uint
-
-
-class Scope(msgspec.Struct, frozen=True):
-    """What an expression may name: variables, the fields of object types, functions."""
-
-    variables: Mapping[str, Type]
-    fields: Mapping[Type, Mapping[str, Type]]
-    functions: Mapping[str, Function]
-
-
-class Resolution(msgspec.Struct, frozen=True, eq=False):
-    """What a call means; ``qualified`` says that its target is only part of its name."""
-
-    function: Function
-    overloads: tuple[Overload, ...]
-    qualified: bool = False
-
-
-class Checked(msgspec.Struct, frozen=True, eq=False):
-    """A tree with what the checker found out, by node number."""
-
-    root: Node
-    types: Mapping[int, Type]
-    calls: Mapping[int, Resolution]
-    constants: Mapping[int, str]
-
-    def type(self, node: Node) -> Type:
-        """The type of a node."""
-        return self.types[node.id]
-
 
 _LITERALS: Final[dict[type, Type]] = {
     bool: BOOL,
@@ -110,25 +78,27 @@ class Checker:
 
     def check(self, node: Node) -> Type:
         """The type of a node, noted for it and for everything below."""
+        found = self.types[node.id] = self._type(node)
+        return found
+
+    def _type(self, node: Node) -> Type:
         match node:
             case Literal(value=value):
-                found = _LITERALS[value.__class__]
-            case Ident():
-                found = self._ident(node, node.name)
-            case Select():
-                found = self._select(node)
+                return _LITERALS[value.__class__]
+            case Ident() | Select():
+                return (
+                    self._ident(node, node.name) if isinstance(node, Ident) else self._select(node)
+                )
             case Call():
-                found = self._call(node)
+                return self._call(node)
             case ListLiteral():
-                found = self._list(node)
+                return self._list(node)
             case MapLiteral():
-                found = self._map(node)
-            case Comprehension():
-                found = self._comprehension(node)
+                return self._map(node)
             case MessageLiteral():
-                found = self._message(node)
-        self.types[node.id] = found
-        return found
+                return self._message(node)
+            case Comprehension():
+                return self._comprehension(node)
 
     def _ident(self, node: Node, name: str) -> Type:
         found = self._named(node, name)
@@ -289,7 +259,7 @@ class Checker:
     def _comprehension(self, node: Comprehension) -> Type:
         range_type = self.inference.resolved(self.check(node.range))
         accumulated = self.check(node.init)
-        first, second = self._loop_variables(node, range_type)
+        first, second = loop_variable_types(node, range_type, self.inference)
         self._enter(node.accumulator, accumulated)
         self._enter(node.variable, first)
         if node.second_variable is not None:
@@ -304,24 +274,6 @@ class Checker:
         result = self.check(node.result)
         self._leave(node.accumulator)
         return self.inference.resolved(result)
-
-    def _loop_variables(self, node: Comprehension, range_type: Type) -> tuple[Type, Type]:
-        paired = node.second_variable is not None
-        match range_type.kind:
-            case Kind.LIST:
-                element = range_type.params[0]
-                return (INT, element) if paired else (element, DYN)
-            case Kind.MAP:
-                return range_type.params[0], range_type.params[1]
-            case Kind.VARIABLE | Kind.DYN | Kind.ERROR:
-                self.inference.assignable((DYN,), (range_type,))
-                return DYN, DYN
-            case _:
-                raise ExpressionFault(
-                    node.range.offset,
-                    f"expression of type '{range_type}' cannot be range of a comprehension "
-                    "(must be list, map, or dynamic)",
-                )
 
     def _expect(self, node: Node, wanted: Type) -> None:
         found = self.types[node.id]

@@ -1,6 +1,7 @@
 """The way from text to program: parse, check, validate, plan."""
 
-from kube_cel.checker import Checked, Scope, check
+from kube_cel.checked import Checked, Scope
+from kube_cel.checker import check
 from kube_cel.errors import CompileError, CompileErrorKind, EvaluationError, ExpressionFault
 from kube_cel.evaluation.planner import Planner
 from kube_cel.parser import parse
@@ -9,9 +10,7 @@ from kube_cel.types import BOOL, Kind, Type
 from kube_cel.validation import validate
 
 
-def compile_program(
-    text: str, scope: Scope, *, any_result: bool, dyn_result: bool
-) -> Program:
+def compile_program(text: str, scope: Scope, *, any_result: bool, dyn_result: bool) -> Program:
     """The program of an expression. Raises ``CompileError``."""
     try:
         checked = check(parse(text), scope)

@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from kube_cel.checker import Scope
+from kube_cel.checked import Scope
 from kube_cel.compiler import compile_program
 from kube_cel.declarations import Function, merged
 from kube_cel.errors import CompileError

@@ -6,15 +6,16 @@ parts may hold, and from what calls make of them; what is not known counts as th
 number there is. The estimate is no upper bound of the run-time cost, there or here.
 """
 
-from collections.abc import Callable
 from typing import Final
 
 import msgspec
 
-from kube_cel.checker import Checked, Resolution
+from kube_cel.checked import Checked, Resolution
+from kube_cel.costs import estimate_one
 from kube_cel.declarations import Estimate, Overload, Size
 from kube_cel.declared_sizes import declared_size
-from kube_cel.saturating import UNKNOWN, added, multiplied
+from kube_cel.saturating import added, multiplied
+from kube_cel.sizes import ANY_SIZE, ONE, Contents, Local, Path, is_scalar, literal_size, union
 from kube_cel.syntax import (
     ACCUMULATOR,
     Call,
@@ -27,32 +28,11 @@ from kube_cel.syntax import (
     Node,
     Select,
 )
-from kube_cel.types import BOOL, DOUBLE, DURATION, INT, TIMESTAMP, UINT, Kind, Type, is_optional
+from kube_cel.types import Kind, Type
 
-ANY_SIZE: Final = Size(0, UNKNOWN)
-_ONE: Final = Size(1, 1)
-_EMPTY: Final = Size(0, 0)
 _LIST_COST: Final = 10
 _MAP_COST: Final = 30
 _MESSAGE_COST: Final = 40
-_SCALARS: Final = frozenset({BOOL, DOUBLE, DURATION, INT, TIMESTAMP, UINT})
-_Path = tuple[str, ...]
-
-
-class Contents(msgspec.Struct, frozen=True):
-    """The sizes of what a list or map holds."""
-
-    is_list: bool
-    key: Size
-    value: Size
-
-
-class Local(msgspec.Struct, frozen=True):
-    """What is known of a variable."""
-
-    path: _Path
-    size: Size | None
-    contents: Contents | None
 
 
 class Site(msgspec.Struct, frozen=True):
@@ -98,18 +78,14 @@ class Estimator:
         self.checked = checked
         self._sizes: dict[int, Size] = {}
         self._contents: dict[int, Contents] = {}
-        self._paths: dict[int, _Path] = {}
+        self._paths: dict[int, Path] = {}
         self._locals: dict[str, list[Local]] = {}
 
     def cost(self, node: Node) -> int:
         """The greatest cost of a node with everything below it."""
         match node:
-            case Literal():
-                return 0
-            case Ident(name=name):
-                local = self._local(name)
-                self._paths[node.id] = (name,) if local is None else local.path
-                return 1
+            case Literal() | Ident():
+                return self._leaf(node)
             case Select():
                 return self._select(node)
             case Call():
@@ -123,9 +99,16 @@ class Estimator:
             case Comprehension():
                 return self._bind(node) if node.is_bind else self._loop(node)
 
-    def path(self, node: Node) -> _Path:
+    def _leaf(self, node: Literal | Ident) -> int:
+        if isinstance(node, Literal):
+            return 0
+        local = self._local(node.name)
+        self._paths[node.id] = (node.name,) if local is None else local.path
+        return 1
+
+    def path(self, node: Node) -> Path:
         """The way from a variable to the value, empty if there is none."""
-        found: _Path = ()
+        found: Path = ()
         local = self._local(node.name) if isinstance(node, Ident) else None
         found = self._paths.get(node.id, ()) if local is None else local.path
         return () if found and found[0] == ACCUMULATOR else found
@@ -135,15 +118,15 @@ class Estimator:
         known = self._sizes.get(node.id)
         if known is not None:
             return known
-        literal = _literal_size(node)
+        literal = literal_size(node)
         if literal is not None:
             return literal
         declared = declared_size(self.path(node))
         if declared is not None:
             self._sizes[node.id] = Size(0, declared)
             return self._sizes[node.id]
-        if _is_scalar(self.checked.type(node)):
-            return _ONE
+        if is_scalar(self.checked.type(node)):
+            return ONE
         local = self._local(node.name) if isinstance(node, Ident) else None
         return None if local is None else local.size
 
@@ -171,15 +154,15 @@ class Estimator:
 
     def _list(self, node: ListLiteral) -> int:
         costs = [self.cost(element) for element in node.elements]
-        value = _union([self.size(element) or ANY_SIZE for element in node.elements])
-        self._contents[node.id] = Contents(True, _ONE, value)  # noqa: FBT003 - a list
+        value = union([self.size(element) or ANY_SIZE for element in node.elements])
+        self._contents[node.id] = Contents(is_list=True, key=ONE, value=value)
         return added(_LIST_COST, *costs)
 
     def _map(self, node: MapLiteral) -> int:
         costs = [added(self.cost(entry.key), self.cost(entry.value)) for entry in node.entries]
-        keys = _union([self.size(entry.key) or ANY_SIZE for entry in node.entries])
-        values = _union([self.size(entry.value) or ANY_SIZE for entry in node.entries])
-        self._contents[node.id] = Contents(False, keys, values)  # noqa: FBT003 - a map
+        keys = union([self.size(entry.key) or ANY_SIZE for entry in node.entries])
+        values = union([self.size(entry.value) or ANY_SIZE for entry in node.entries])
+        self._contents[node.id] = Contents(is_list=False, key=keys, value=values)
         return added(_MAP_COST, *costs)
 
     def _call(self, node: Call) -> int:
@@ -205,7 +188,7 @@ class Estimator:
             cost, made = _estimate_of(resolution, overload)(site)
             greatest = max(greatest, cost)
             if made is not None:
-                result = made if result is None else _union([result, made])
+                result = made if result is None else union([result, made])
             result = self._indexed(node, overload, result)
             if overload.id.startswith("add_") and result is not None:
                 self._note_joined(node, *nodes)
@@ -225,14 +208,14 @@ class Estimator:
 
     def _note_choice(self, node: Call, chosen: Node, other: Node) -> None:
         sizes = [self.size(branch) or ANY_SIZE for branch in (chosen, other)]
-        self._sizes[node.id] = _union(sizes)
+        self._sizes[node.id] = union(sizes)
         self._note_joined(node, chosen, other)
 
     def _note_joined(self, node: Call, a: Node, b: Node) -> None:
         left, right = self.contents(a), self.contents(b)
         if left is not None and right is not None:
-            keys, values = _union([left.key, right.key]), _union([left.value, right.value])
-            self._contents[node.id] = Contents(left.is_list, keys, values)
+            keys, values = union([left.key, right.key]), union([left.value, right.value])
+            self._contents[node.id] = Contents(is_list=left.is_list, key=keys, value=values)
 
     def _copy(self, to: Node, source: Node) -> None:
         size, contents = self.size(source), self.contents(source)
@@ -304,31 +287,5 @@ class Estimator:
 _INDEX_STEPS: Final = {"index_list": "@items", "index_map": "@values"}
 
 
-def _default(_site: object) -> tuple[int, Size | None]:
-    return 1, None
-
-
-def _estimate_of(resolution: Resolution, overload: Overload) -> Estimate | Callable[..., object]:
-    return overload.estimate or resolution.function.estimate or _default
-
-
-def _union(sizes: list[Size]) -> Size:
-    if not sizes:
-        return _EMPTY
-    return Size(min(size.low for size in sizes), max(size.high for size in sizes))
-
-
-def _literal_size(node: Node) -> Size | None:
-    match node:
-        case Literal(value=str() | bytes() as value):
-            return Size(len(value), len(value))
-        case Literal():
-            return _ONE
-        case ListLiteral(elements=parts) | MapLiteral(entries=parts):
-            return Size(len(parts), len(parts))
-        case _:
-            return None
-
-
-def _is_scalar(type_: Type) -> bool:
-    return type_ in _SCALARS or (is_optional(type_) and _is_scalar(type_.params[0]))
+def _estimate_of(resolution: Resolution, overload: Overload) -> Estimate:
+    return overload.estimate or resolution.function.estimate or estimate_one

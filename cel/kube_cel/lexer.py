@@ -40,9 +40,7 @@ _ESCAPE: Final = (
 
 def _quoted(quote: str) -> str:
     long = quote * 3
-    cooked = (
-        rf"{long}(?:{_ESCAPE}|[^\\])*?{long}|{quote}(?:{_ESCAPE}|[^\\{quote}\n\r])*{quote}"
-    )
+    cooked = rf"{long}(?:{_ESCAPE}|[^\\])*?{long}|{quote}(?:{_ESCAPE}|[^\\{quote}\n\r])*{quote}"
     raw = rf"[rR](?:{long}[\s\S]*?{long}|{quote}[^{quote}\n\r]*{quote})"
     return f"{raw}|{cooked}"
 

@@ -18,8 +18,10 @@ MAX_LENGTH: Final = 100_000
 """Code points that the engine reads; the API allows 10,240 bytes and checks that itself."""
 MAX_NESTING: Final = 250
 _RESERVED: Final = frozenset(
-    "as break const continue else for function if import let loop package namespace return "
-    "var void while".split()
+    (
+        *("as", "break", "const", "continue", "else", "for", "function", "if", "import"),
+        *("let", "loop", "package", "namespace", "return", "var", "void", "while"),
+    )
 )
 _OPERATORS: Final = {
     "==": (1, "_==_"),

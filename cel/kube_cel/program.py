@@ -5,7 +5,7 @@ from functools import cached_property
 
 import msgspec
 
-from kube_cel.checker import Checked
+from kube_cel.checked import Checked
 from kube_cel.device import Device
 from kube_cel.errors import EvaluationError, NotBooleanError
 from kube_cel.estimate import estimate

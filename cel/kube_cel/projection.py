@@ -9,7 +9,7 @@ included, get the same answer from it at the same cost.
 from collections.abc import Hashable
 from typing import Final, TypeAlias
 
-from kube_cel.checker import Checked
+from kube_cel.checked import Checked
 from kube_cel.device import Device
 from kube_cel.syntax import Call, Comprehension, Ident, Literal, Node, Select, children
 from kube_cel.values.quantity import Quantity

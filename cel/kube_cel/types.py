@@ -99,6 +99,8 @@ def is_optional(candidate: Type) -> bool:
     return candidate.kind is Kind.OPAQUE and candidate.name == "optional_type"
 
 
+COMPARABLE: Final = (INT, UINT, DOUBLE, BOOL, DURATION, TIMESTAMP, STRING, BYTES)
+"""The types whose values have an order."""
 LIST_A: Final = list_of(A)
 LIST_DYN: Final = list_of(DYN)
 LIST_STRING: Final = list_of(STRING)

@@ -7,7 +7,7 @@ Rules of the Kubernetes environment on top of CEL's own types.
 from collections.abc import Callable
 from typing import Any
 
-from kube_cel.checker import Checked
+from kube_cel.checked import Checked
 from kube_cel.errors import EvaluationError, ExpressionFault
 from kube_cel.format_clauses import ACCEPTED, Clause, clauses, refusal
 from kube_cel.library.regex import compiled
@@ -15,21 +15,38 @@ from kube_cel.syntax import Call, ListLiteral, Literal, MapLiteral, Node, childr
 from kube_cel.types import Kind, Type, is_optional
 from kube_cel.values.time import SECOND, Timestamp, parse_duration, parse_timestamp
 
+
 def validate(checked: Checked) -> None:
     """Raises ``ExpressionFault`` at the first literal that breaks a rule."""
     _validate(checked, checked.root, mixed=False)
 
 
 def _validate(checked: Checked, node: Node, *, mixed: bool) -> None:
+    if isinstance(node, Call):
+        _validate_call(checked, node)
+        mixed = mixed or node.function == "format"
+    elif not mixed:
+        _validate_literal(checked, node)
+    for child in children(node):
+        if child.id in checked.types:
+            _validate(checked, child, mixed=mixed)
+
+
+def _validate_literal(checked: Checked, node: Node) -> None:
     match node:
-        case ListLiteral() if not mixed:
+        case ListLiteral():
             _same_types(checked, node.elements, node.optional)
-        case MapLiteral() if not mixed:
+        case MapLiteral():
             optional = frozenset(i for i, entry in enumerate(node.entries) if entry.optional)
             _same_types(checked, tuple(e.key for e in node.entries), frozenset())
             _same_types(checked, tuple(e.value for e in node.entries), optional)
+        case _:
+            pass
+
+
+def _validate_call(checked: Checked, node: Call) -> None:
+    match node:
         case Call(function="format"):
-            mixed = True
             _formattable(checked, node)
         case Call(function="matches"):
             _parsable(node.args[0], compiled, "matches")
@@ -39,9 +56,6 @@ def _validate(checked: Checked, node: Node, *, mixed: bool) -> None:
             _parsable(node.args[0], _timestamp, "timestamp")
         case _:
             pass
-    for child in children(node):
-        if child.id in checked.types:
-            _validate(checked, child, mixed=mixed)
 
 
 def _same_types(checked: Checked, nodes: tuple[Node, ...], optional: frozenset[int]) -> None:
@@ -57,9 +71,7 @@ def _same_types(checked: Checked, nodes: tuple[Node, ...], optional: frozenset[i
         if wanted is None:
             wanted = found
         elif wanted != found:
-            raise ExpressionFault(
-                node.offset, f"expected type '{wanted}' but found '{found}'"
-            )
+            raise ExpressionFault(node.offset, f"expected type '{wanted}' but found '{found}'")
 
 
 def _timestamp(value: str | int) -> Timestamp:

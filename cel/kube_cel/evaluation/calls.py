@@ -1,6 +1,6 @@
 """Calls: strict in their arguments, charged even where an argument or the call fails."""
 
-from kube_cel.checker import Resolution
+from kube_cel.checked import Resolution
 from kube_cel.declarations import Implementation, RuntimeCost
 from kube_cel.errors import AbortedError, EvaluationError
 from kube_cel.evaluation.frame import Evaluate, Failure, Frame
@@ -52,6 +52,7 @@ def _nullary(implement: Implementation) -> Evaluate:
 def _unary(implement: Implementation, cost: RuntimeCost | None, argument: Evaluate) -> Evaluate:
     def run(frame: Frame) -> object:
         value = argument(frame)
+        result: object
         if value.__class__ is Failure:
             result = value
         else:
@@ -71,6 +72,7 @@ def _binary(
     def run(frame: Frame) -> object:
         a = left(frame)
         b = right(frame)
+        result: object
         if a.__class__ is Failure:
             result = a
         elif b.__class__ is Failure:

@@ -140,27 +140,35 @@ def follow(links: tuple[LinkPair, ...]) -> Callable[[Frame, Any], object]:
     """A function from the root's value to the chain's value."""
 
     def run(frame: Frame, value: Any) -> object:
-        optional = value.__class__ is Optional
-        if optional:
-            if not value.present:
-                return value
-            value = value.value
-        for link in links:
-            if optional or link.optional:
-                optional = True
-                found = link.lenient(frame, value)
-                if found is ABSENT:
-                    return NONE
-            else:
-                found = link.strict(frame, value)
-                if found is ABSENT:
-                    return missing(value, link.key)
+        if value.__class__ is Optional:
+            return _follow_optional(frame, value, links)
+        for position, link in enumerate(links):
+            if link.optional:
+                return _follow_optional(frame, value, links[position:])
+            found = link.strict(frame, value)
+            if found is ABSENT:
+                return missing(value, link.key)
             if found.__class__ is Failure:
                 return found
             value = found
-        return Optional(value) if optional else value
+        return value
 
     return run
+
+
+def _follow_optional(frame: Frame, value: Any, links: tuple[LinkPair, ...]) -> object:
+    """The rest of a chain from its first optional link, or from a root that is optional."""
+    if isinstance(value, Optional):
+        if not value.present:
+            return value
+        value = value.value
+    for link in links:
+        value = link.lenient(frame, value)
+        if value is ABSENT:
+            return NONE
+        if value.__class__ is Failure:
+            return value
+    return Optional(value)
 
 
 def test(container: Any, field: str) -> object:

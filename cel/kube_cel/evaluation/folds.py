@@ -5,9 +5,7 @@ from typing import Any, Final
 
 from kube_cel.errors import EvaluationError
 from kube_cel.evaluation.frame import Evaluate, Failure, Frame
-from kube_cel.values.maps import DomainMap, key_value
-
-_MAPS: Final = frozenset({dict, DomainMap})
+from kube_cel.values.maps import key_value
 
 
 class Growing(list[object]):
@@ -42,8 +40,9 @@ def plan_fold(parts: Parts) -> Evaluate:
         variables = frame.variables
         variables[accumulator] = _growing(parts.init(frame))
         _loop(frame, parts, rows)
-        if variables[accumulator].__class__ is Growing:
-            variables[accumulator] = tuple(variables[accumulator])  # type: ignore[arg-type] - its class was just asked
+        grown = variables[accumulator]
+        if isinstance(grown, Growing):
+            variables[accumulator] = tuple(grown)
         return result(frame)
 
     return run
@@ -63,10 +62,10 @@ def _loop(frame: Frame, parts: Parts, rows: Iterator[Any]) -> None:
         variables[accumulator] = step(frame)
 
 
-def _rows(elements: Any, *, paired: bool) -> Iterator[Any] | None:
-    if elements.__class__ is tuple:
+def _rows(elements: object, *, paired: bool) -> Iterator[Any] | None:
+    if isinstance(elements, tuple):
         return enumerate(elements) if paired else iter(elements)
-    if elements.__class__ in _MAPS:
+    if isinstance(elements, dict):
         if paired:
             return ((key_value(key), value) for key, value in elements.items())
         return map(key_value, elements)
@@ -75,11 +74,9 @@ def _rows(elements: Any, *, paired: bool) -> Iterator[Any] | None:
 
 def _growing(value: object) -> object:
     """A container of the loop's own, since the loop changes it."""
-    if value.__class__ is tuple:
-        return Growing(value)  # type: ignore[call-overload] - its class was just asked
-    if value.__class__ is dict:
-        return dict(value)  # type: ignore[call-overload] - its class was just asked
-    return value
+    if isinstance(value, tuple):
+        return Growing(value)
+    return dict(value) if isinstance(value, dict) else value
 
 
 class Unread:

@@ -7,7 +7,7 @@ that fails here makes the whole program fail, even in a branch that is never tak
 
 from typing import Final
 
-from kube_cel.checker import Checked, Resolution
+from kube_cel.checked import Checked, Resolution
 from kube_cel.errors import EvaluationError
 from kube_cel.evaluation import chains, folds, logic
 from kube_cel.evaluation.calls import implementation, plan_call, plan_variadic, runtime_cost
@@ -62,10 +62,8 @@ class Planner:
     def plan(self, node: Node) -> Plan:
         """How to evaluate a node. Raises ``EvaluationError`` where a constant fails."""
         match node:
-            case Literal(value=value):
-                return constant_plan(value)
-            case Ident():
-                return self._ident(node)
+            case Literal() | Ident():
+                return self._leaf(node)
             case Select():
                 return self._select(node)
             case Call():
@@ -75,11 +73,13 @@ class Planner:
             case MapLiteral(entries=entries):
                 planned = tuple((self.plan(e.key), self.plan(e.value)) for e in entries)
                 return plan_map(node, planned)
-            case Comprehension():
-                return self._comprehension(node)
             case MessageLiteral(name=name, fields=fields):
-                planned_fields = tuple((field, self.plan(value).run) for field, value in fields)
-                return plan_message(name, planned_fields)
+                return plan_message(name, tuple((f, self.plan(v).run) for f, v in fields))
+            case Comprehension():
+                return self._bind(node) if node.is_bind else self._loop(node)
+
+    def _leaf(self, node: Literal | Ident) -> Plan:
+        return constant_plan(node.value) if isinstance(node, Literal) else self._ident(node)
 
     def _ident(self, node: Ident | Select) -> Plan:
         if node.id in self._checked.constants:
@@ -172,7 +172,7 @@ class Planner:
             case "@not_strictly_false":
                 return Plan(logic.plan_not_strictly_false(self.plan(args[0]).run))
             case "or" | "orValue":
-                return Plan(_or_else(*(self.plan(arg).run for arg in args), node.function))
+                return Plan(_or_else(self.plan(args[0]).run, self.plan(args[1]).run, node.function))
             case _:
                 return self._function(node, resolution, tuple(map(self.plan, args)))
 
@@ -203,9 +203,7 @@ class Planner:
             return Plan(plan_variadic(implement, cost, runs))
         return Plan(plan_call(implement, cost, runs))
 
-    def _comprehension(self, node: Comprehension) -> Plan:
-        if node.is_bind:
-            return self._bind(node)
+    def _loop(self, node: Comprehension) -> Plan:
         closures = {"range": self.plan(node.range).run, "init": self.plan(node.init).run}
         accumulator, first = self._slot(), self._slot()
         second = self._slot() if node.second_variable is not None else None

@@ -57,4 +57,3 @@ LIBRARY: Final = (
     _declared("errored", ((_DECISION,), BOOL)),
     _declared("error", ((_DECISION,), STRING)),
 )
-

@@ -6,19 +6,13 @@ from kube_cel.declarations import CallSite, Function, Size
 from kube_cel.errors import EvaluationError, NoSuchOverloadError
 from kube_cel.library.declare import function, method
 from kube_cel.types import BOOL, BYTES, DYN, INT, LIST_A, MAP_AB, STRING, A, B, optional_of
-from kube_cel.values.equality import equal, size
+from kube_cel.values.equality import same, size
 from kube_cel.values.maps import find_key, map_key
 from kube_cel.values.optional import ABSENT
 
 
 def _in_list(element: object, elements: tuple[object, ...]) -> bool:
-    for candidate in elements:
-        try:
-            if equal(element, candidate):
-                return True
-        except EvaluationError:
-            continue  # values that cannot be compared are not equal
-    return False
+    return any(same(element, candidate) for candidate in elements)
 
 
 def _in_map(key: object, mapping: dict[object, object]) -> bool:

@@ -42,7 +42,9 @@ _FALSE: Final = frozenset({"0", "f", "F", "false", "FALSE", "False"})
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,100}\Z")
 _UNSIGNED: Final = re.compile(r"[0-9]{1,100}\Z")
 _DOUBLE: Final = re.compile(
-    r"[+-]?(?:(?:_DIGITS\.?(?:_DIGITS)?|\._DIGITS)(?:[eE][+-]?_DIGITS)?|inf(?:inity)?|nan)\Z".replace("_DIGITS", "[0-9]+(?:_[0-9]+)*"),
+    r"[+-]?(?:(?:_DIGITS\.?(?:_DIGITS)?|\._DIGITS)(?:[eE][+-]?_DIGITS)?|inf(?:inity)?|nan)\Z".replace(
+        "_DIGITS", "[0-9]+(?:_[0-9]+)*"
+    ),
     re.IGNORECASE,
 )
 _HEX_DOUBLE: Final = re.compile(

@@ -20,18 +20,14 @@ _Check = Callable[[str], tuple[str, ...]]
 
 _LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?\Z")
 _LABEL_1035: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?\Z")
-_SUBDOMAIN: Final = re.compile(
-    r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z"
-)
+_SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")
 _NAME: Final = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]\Z")
 _UUID: Final = re.compile(r"[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}\Z", re.IGNORECASE)
 _BASE64: Final = re.compile(
     r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})\Z"
 )
 _DATE: Final = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})\Z")
-_TIME: Final = re.compile(
-    r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|[+-][0-9]{2}:[0-9]{2})\Z"
-)
+_TIME: Final = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|[+-][0-9]{2}:[0-9]{2})\Z")
 _LABEL_LENGTH: Final = 63
 _SUBDOMAIN_LENGTH: Final = 253
 _ESTIMATED_PATTERN: Final = 32
@@ -186,11 +182,7 @@ def _estimate_validate(site: CallSite) -> tuple[int, Size | None]:
 LIBRARY: Final = (
     Function(
         "validate",
-        (
-            method(
-                "format-validate", (FORMAT, STRING), optional_of(LIST_STRING), _validate
-            ),
-        ),
+        (method("format-validate", (FORMAT, STRING), optional_of(LIST_STRING), _validate),),
         cost=_validate_cost,
         estimate=_estimate_validate,
     ),

@@ -2,6 +2,8 @@
 
 import math
 import unicodedata
+from collections.abc import Callable
+from types import NoneType
 from typing import Any, Final
 
 from kube_cel.costs import estimate_traversal, first_traversed
@@ -34,11 +36,11 @@ _WIDE: Final = 0x10000
 
 
 def _format(text: str, arguments: tuple[object, ...]) -> str:
-    parts: list[str] = []
     values = iter(arguments)
-    for part in clauses(text, len(arguments)):
-        parts.append(part if isinstance(part, str) else _written(part, next(values)))
-    return "".join(parts)
+    return "".join(
+        part if isinstance(part, str) else _written(part, next(values))
+        for part in clauses(text, len(arguments))
+    )
 
 
 def _written(clause: Clause, value: Any) -> str:
@@ -86,7 +88,7 @@ def _scientific(value: float, width: int) -> str:
     special = _special(value)
     if special is None:
         mantissa, _, exponent = f"{value:.6e}".partition("e")
-        special = f"{mantissa}×10{exponent.removeprefix('+').translate(_SUPERSCRIPT)}"
+        special = f"{mantissa}\u00d710{exponent.removeprefix('+').translate(_SUPERSCRIPT)}"
     return special.rjust(width)
 
 
@@ -124,31 +126,10 @@ def _utf8(value: bytes) -> str:
 
 def _inner(value: Any) -> str:
     """A value as it is written inside a list or map: as a literal of CEL."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "true" if value else "false"
-        case str():
-            return _quoted(value)
-        case bytes():
-            return f"b{_quoted(_utf8(value))}"
-        case int():
-            return str(int(value))
-        case float():
-            return f"{value:.6f}" if math.isfinite(value) else _quoted(_go_special(value))
-        case tuple():
-            return f"[{', '.join(map(_inner, value))}]"
-        case _ if value.__class__ in (dict, DomainMap):
-            return _map(value)
-        case Timestamp():
-            return f"timestamp({_quoted(timestamp_text(value))})"
-        case Duration():
-            return f"duration({_quoted(duration_text(value))})"
-        case TypeName(name=name):
-            return str(name)
-        case _:
-            raise EvaluationError(f"error during formatting: no clause for {name_of(value)}")
+    write = _WRITERS.get(value.__class__)
+    if write is None:
+        raise EvaluationError(f"error during formatting: no clause for {name_of(value)}")
+    return write(value)
 
 
 def _go_special(value: float) -> str:
@@ -184,6 +165,26 @@ def _escaped(character: str) -> str:
     return f"\\u{code:04x}" if code < _WIDE else f"\\U{code:08x}"
 
 
+def _double_literal(value: float) -> str:
+    return f"{value:.6f}" if math.isfinite(value) else _quoted(_go_special(value))
+
+
+_WRITERS: Final[dict[type, Callable[[Any], str]]] = {
+    NoneType: lambda _value: "null",
+    bool: lambda value: "true" if value else "false",
+    int: str,
+    Uint: lambda value: str(int(value)),
+    float: _double_literal,
+    str: _quoted,
+    bytes: lambda value: f"b{_quoted(_utf8(value))}",
+    tuple: lambda value: f"[{', '.join(map(_inner, value))}]",
+    dict: _map,
+    DomainMap: _map,
+    Timestamp: lambda value: f"timestamp({_quoted(timestamp_text(value))})",
+    Duration: lambda value: f"duration({_quoted(duration_text(value))})",
+    TypeName: lambda value: value.name,
+}
+
 LIBRARY: Final = (
     Function(
         "format",
@@ -199,5 +200,3 @@ LIBRARY: Final = (
         ),
     ),
 )
-
-

@@ -7,24 +7,17 @@ from kube_cel.errors import EvaluationError
 from kube_cel.library.declare import method
 from kube_cel.library.traversal import estimate_traversed, traversed
 from kube_cel.types import BOOL, DYN
-from kube_cel.values.equality import equal
+from kube_cel.values.equality import same
 
 _LONGEST: Final = 48
 
 
 def _includes(value: Any, wanted: object) -> bool:
     if value.__class__ is not tuple:
-        return _same(value, wanted)
+        return same(value, wanted)
     if len(value) > _LONGEST:
         raise EvaluationError(f"includes: list is longer than {_LONGEST}")
-    return any(_same(element, wanted) for element in value)
-
-
-def _same(a: object, b: object) -> bool:
-    try:
-        return equal(a, b)
-    except EvaluationError:
-        return False
+    return any(same(element, wanted) for element in value)
 
 
 def _estimate(site: CallSite) -> tuple[int, Size | None]:

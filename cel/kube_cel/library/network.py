@@ -1,10 +1,11 @@
 """IP addresses and networks."""
 
 import math
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
 from kube_cel.costs import TRAVERSAL, estimate_traversal, first_rebuilt, first_traversed, one, tenth
-from kube_cel.declarations import CallSite, Function, Size
+from kube_cel.declarations import CallSite, Estimate, Function, Size
 from kube_cel.errors import EvaluationError, NoSuchOverloadError
 from kube_cel.library.declare import function, method
 from kube_cel.saturating import added, scaled
@@ -13,7 +14,6 @@ from kube_cel.values.equality import size
 from kube_cel.values.network import Cidr, Ip, parse_cidr, parse_ip
 
 _LARGEST: Final = 16
-_LINK_LOCAL: Final = ("224.0.0.0/24", "ff02::/16")
 
 
 def _is_ip(text: str) -> bool:
@@ -53,9 +53,9 @@ def _link_local_unicast(ip: Ip) -> bool:
     return value >> 118 == 0x3FA  # noqa: PLR2004 - fe80::/10
 
 
-def _argument(text: str, parse: object) -> object:
+def _argument(text: str, parse: Callable[[str], Any]) -> Any:
     try:
-        return parse(text)  # type: ignore[operator] - one of the two parsers
+        return parse(text)
     except EvaluationError:
         raise NoSuchOverloadError from None
 
@@ -84,7 +84,7 @@ def _contains_cidr_text_cost(result: object, cidr: object, text: object) -> int:
     return _contains_cidr_cost(result, cidr, text) + tenth(size(text))
 
 
-def _estimate(parts: int, *, extra: int, text: bool) -> object:
+def _estimate(parts: int, *, extra: int, text: bool) -> Estimate:
     def estimate(site: CallSite) -> tuple[int, Size | None]:
         cost = scaled(2 * _LARGEST, TRAVERSAL) + extra
         if parts > 1:
@@ -113,11 +113,7 @@ LIBRARY: Final = (
     ),
     Function(
         "ip.isCanonical",
-        (
-            function(
-                "ip_is_canonical", (STRING,), BOOL, lambda text: str(parse_ip(text)) == text
-            ),
-        ),
+        (function("ip_is_canonical", (STRING,), BOOL, lambda text: str(parse_ip(text)) == text),),
         cost=first_rebuilt,
         estimate=estimate_traversal(factor=2 * TRAVERSAL),
     ),

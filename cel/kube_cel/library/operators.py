@@ -125,9 +125,7 @@ _ADD: Final = (
         lambda a, b: _plus_time(b, a),
     ),
     function("add_timestamp_duration", (TIMESTAMP, DURATION), TIMESTAMP, _plus_time),
-    function(
-        "add_list", (LIST_A, LIST_A), LIST_A, lambda a, b: a + b, estimate=_estimate_list_sum
-    ),
+    function("add_list", (LIST_A, LIST_A), LIST_A, lambda a, b: a + b, estimate=_estimate_list_sum),
     function(
         "add_string",
         (STRING, STRING),
@@ -261,11 +259,7 @@ LIBRARY: Final = (
     ),
     Function(
         "_==_",
-        (
-            function(
-                "equals", (A, A), BOOL, equal, cost=_equal_cost, estimate=_estimate_equal
-            ),
-        ),
+        (function("equals", (A, A), BOOL, equal, cost=_equal_cost, estimate=_estimate_equal),),
     ),
     Function(
         "_!=_",

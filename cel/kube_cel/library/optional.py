@@ -17,8 +17,8 @@ def _of_non_zero(value: object) -> Optional:
 
 
 def _is_zero(value: object) -> bool:
-    if value.__class__ is Duration:
-        return value.nanos == 0  # type: ignore[attr-defined] - its class was just asked
+    if isinstance(value, Duration):
+        return value.nanos == 0
     return value is None or (value.__class__ in _ZEROES and not value)
 
 
@@ -52,9 +52,7 @@ LIBRARY: Final = (
         "optional.unwrap",
         (function("optional_unwrap", (_OPTIONALS,), LIST_A, _unwrapped),),
     ),
-    Function(
-        "unwrapOpt", (method("optional_unwrapOpt", (_OPTIONALS,), LIST_A, _unwrapped),)
-    ),
+    Function("unwrapOpt", (method("optional_unwrapOpt", (_OPTIONALS,), LIST_A, _unwrapped),)),
     Function("optional.of", (function("optional_of", (A,), OPTIONAL_A, Optional),)),
     Function(
         "optional.ofNonZeroValue",
@@ -62,9 +60,7 @@ LIBRARY: Final = (
     ),
     Function("optional.none", (function("optional_none", (), OPTIONAL_A, lambda: NONE),)),
     Function("value", (method("optional_value", (OPTIONAL_A,), A, _value),)),
-    Function(
-        "hasValue", (method("optional_hasValue", (OPTIONAL_A,), BOOL, lambda o: o.present),)
-    ),
+    Function("hasValue", (method("optional_hasValue", (OPTIONAL_A,), BOOL, lambda o: o.present),)),
     Function("or", (method("optional_or_optional", (OPTIONAL_A, OPTIONAL_A), OPTIONAL_A, _lazy),)),
     Function("orValue", (method("optional_orValue_value", (OPTIONAL_A, A), A, _lazy),)),
 )

@@ -43,25 +43,17 @@ LIBRARY: Final = (
     ),
     Function(
         "sign",
-        (
-            function(
-                "quantity_sign", (QUANTITY,), INT, lambda q: (q.value > 0) - (q.value < 0)
-            ),
-        ),
+        (function("quantity_sign", (QUANTITY,), INT, lambda q: (q.value > 0) - (q.value < 0)),),
     ),
     Function(
         "isGreaterThan",
-        (
-            method("quantity_is_greater_than", _PAIR, BOOL, lambda a, b: a.compare(b) > 0),
-        ),
+        (method("quantity_is_greater_than", _PAIR, BOOL, lambda a, b: a.compare(b) > 0),),
     ),
     Function(
         "isLessThan",
         (method("quantity_is_less_than", _PAIR, BOOL, lambda a, b: a.compare(b) < 0),),
     ),
-    Function(
-        "compareTo", (method("quantity_compare_to", _PAIR, INT, Quantity.compare),)
-    ),
+    Function("compareTo", (method("quantity_compare_to", _PAIR, INT, Quantity.compare),)),
     Function(
         "asApproximateFloat",
         (method("quantity_get_float", (QUANTITY,), DOUBLE, Quantity.as_float),),

@@ -3,23 +3,16 @@
 from typing import Any, Final
 
 from kube_cel.declarations import CallSite, Estimate, Function, RuntimeCost, Size
-from kube_cel.errors import EvaluationError
 from kube_cel.library.declare import function
 from kube_cel.saturating import added, multiplied, scaled
 from kube_cel.types import BOOL, LIST_A
-from kube_cel.values.equality import equal, size
+from kube_cel.values.equality import same, size
 
 _Set = tuple[Any, ...]
 
 
 def _holds(elements: _Set, wanted: object) -> bool:
-    for element in elements:
-        try:
-            if equal(element, wanted):
-                return True
-        except EvaluationError:
-            continue
-    return False
+    return any(same(element, wanted) for element in elements)
 
 
 def _contains(elements: _Set, wanted: _Set) -> bool:

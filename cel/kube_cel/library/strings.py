@@ -126,8 +126,8 @@ def _estimate_split(site: CallSite) -> tuple[int, Size | None]:
     parts = text.high
     if site.count() > 2:  # noqa: PLR2004 - text, separator, limit
         limit = site.node(2)
-        if isinstance(limit, Literal) and limit.value.__class__ is int:
-            parts = limit.value if limit.value >= 0 else UNKNOWN  # type: ignore[operator, assignment] - an int, by the line above
+        if isinstance(limit, Literal) and isinstance(limit.value, int):
+            parts = limit.value if limit.value >= 0 else UNKNOWN
     return scaled(text.high, 2 * TRAVERSAL), Size(0, parts)
 
 

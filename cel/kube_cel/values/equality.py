@@ -1,5 +1,6 @@
 """When two values are equal, which of two is less, and how large a value is."""
 
+import math
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -16,7 +17,6 @@ from kube_cel.values.typenames import TypeName
 from kube_cel.values.url import Url
 
 _NUMBERS: Final = frozenset({int, Uint, float})
-_MAPS: Final = frozenset({dict, DomainMap})
 _PLAIN: Final = frozenset({str, bytes, bool, int, Uint})
 
 
@@ -24,23 +24,30 @@ def equal(a: object, b: object) -> bool:
     """Whether the values are equal. Raises for those that refuse to be compared."""
     kind = a.__class__
     if kind is b.__class__ and kind in _PLAIN:
-        return a == b
+        return bool(a == b)
     if a is None or b is None:
         return a is b
     rule = _RULES.get(kind)
     return rule(a, b) if rule is not None else False
 
 
-def _numbers(a: Any, b: Any) -> bool:
-    if b.__class__ not in _NUMBERS:
+def same(a: object, b: object) -> bool:
+    """Whether the values are equal; values that refuse to be compared are not."""
+    try:
+        return equal(a, b)
+    except EvaluationError:
         return False
-    if a.__class__ is float or b.__class__ is float:
-        return float(a) == float(b)
-    return int(a) == int(b)
+
+
+def _numbers(a: Any, b: Any) -> bool:
+    kinds = {a.__class__, b.__class__}
+    if not kinds <= _NUMBERS:
+        return False
+    return bool(float(a) == float(b) if float in kinds else int(a) == int(b))
 
 
 def _lists(a: Any, b: Any) -> bool:
-    if b.__class__ is not tuple or len(a) != len(b):
+    if not isinstance(b, tuple) or len(a) != len(b):
         return False
     return all(_not_unequal(x, y) for x, y in zip(a, b, strict=True))
 
@@ -54,7 +61,7 @@ def _not_unequal(a: object, b: object) -> bool:
 
 
 def _maps(a: Any, b: Any) -> bool:
-    if b.__class__ not in _MAPS or len(a) != len(b):
+    if not isinstance(b, dict) or len(a) != len(b):
         return False
     for key, value in a.items():
         other = find_key(b, key_value(key))
@@ -64,16 +71,16 @@ def _maps(a: Any, b: Any) -> bool:
 
 
 def _optionals(a: Any, b: Any) -> bool:
-    if b.__class__ is not Optional or a.present != b.present:
+    if not isinstance(b, Optional) or a.present != b.present:
         return False
     return not a.present or equal(a.value, b.value)
 
 
 def _quantities(a: Any, b: Any) -> bool:
     # Go's add and sub give a pointer, which no quantity on the left takes for one of its own
-    if b.__class__ is not Quantity or b.derived:
+    if not isinstance(b, Quantity) or b.derived:
         raise NoSuchOverloadError
-    return a.compare(b) == 0
+    return bool(a.compare(b) == 0)
 
 
 def _same_kind(key: Callable[[Any], object]) -> Callable[[Any, Any], bool]:
@@ -120,27 +127,31 @@ def compare(a: Any, b: Any) -> int:
     if kind is not other or kind not in _ORDERED:
         raise NoSuchOverloadError
     if kind is Duration or kind is Timestamp:
-        a, b = a.nanos, b.nanos
-    return (a > b) - (a < b)
+        return _order(a.nanos, b.nanos)
+    return _order(a, b)
 
 
 _ORDERED: Final = frozenset({bool, str, bytes, Duration, Timestamp})
 
 
 def _compare_numbers(a: Any, b: Any) -> int:
-    if a.__class__ is float or b.__class__ is float:
+    if float in (a.__class__, b.__class__):
         a, b = float(a), float(b)
-        if a != a or b != b:  # noqa: PLR0124 - this is how NaN shows
+        if math.isnan(a) or math.isnan(b):
             raise EvaluationError("NaN values cannot be ordered")
-    return (a > b) - (a < b)
+    return _order(a, b)
+
+
+def _order(a: Any, b: Any) -> int:
+    return int(a > b) - int(a < b)
 
 
 def size(value: Any) -> int:
     """Code points, bytes, elements or entries; 1 for a value that has no parts."""
     if value.__class__ in _SIZED:
         return len(value)
-    if value.__class__ is Ip or value.__class__ is Cidr:
-        return int(value.size)
+    if isinstance(value, Ip | Cidr):
+        return value.size
     return 1
 
 

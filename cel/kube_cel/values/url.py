@@ -21,7 +21,7 @@ class Url:
 
     __slots__ = ("host", "path", "query", "scheme", "text")
 
-    def __init__(self, text: str, scheme: str, host: str, path: str, query: str) -> None:  # noqa: PLR0913, PLR0917 - the parts of a URL
+    def __init__(self, text: str, scheme: str, host: str, path: str, query: str) -> None:
         self.text = text
         self.scheme = scheme
         self.host = host

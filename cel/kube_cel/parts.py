@@ -1,11 +1,11 @@
-"""The type of a field, by the type of what it is selected from."""
+"""The types of parts: the fields of an object, what a loop goes through."""
 
 from collections.abc import Mapping
 
 from kube_cel.errors import ExpressionFault
 from kube_cel.inference import Inference
-from kube_cel.syntax import Node
-from kube_cel.types import DYN, Kind, Type, is_optional, optional_of
+from kube_cel.syntax import Comprehension, Node
+from kube_cel.types import DYN, INT, Kind, Type, is_optional, optional_of
 
 Fields = Mapping[Type, Mapping[str, Type]]
 """The fields of each object type."""
@@ -28,9 +28,7 @@ def field_type(node: Node, operand: Type, field: str, inference: Inference, know
         case Kind.DYN | Kind.ANY | Kind.ERROR:
             return DYN
         case _:
-            raise ExpressionFault(
-                node.offset, f"type '{target}' does not support field selection"
-            )
+            raise ExpressionFault(node.offset, f"type '{target}' does not support field selection")
 
 
 def _object_field(node: Node, target: Type, field: str, known: Fields) -> Type:
@@ -41,3 +39,25 @@ def _object_field(node: Node, target: Type, field: str, known: Fields) -> Type:
     if field not in fields:
         raise ExpressionFault(node.offset, f"undefined field '{field}'")
     return fields[field]
+
+
+def loop_variable_types(
+    node: Comprehension, range_type: Type, inference: Inference
+) -> tuple[Type, Type]:
+    """The types of a loop's variables. Raises ``ExpressionFault`` for what has no elements."""
+    paired = node.second_variable is not None
+    match range_type.kind:
+        case Kind.LIST:
+            element = range_type.params[0]
+            return (INT, element) if paired else (element, DYN)
+        case Kind.MAP:
+            return range_type.params[0], range_type.params[1]
+        case Kind.VARIABLE | Kind.DYN | Kind.ERROR:
+            inference.assignable((DYN,), (range_type,))
+            return DYN, DYN
+        case _:
+            raise ExpressionFault(
+                node.range.offset,
+                f"expression of type '{range_type}' cannot be range of a comprehension "
+                "(must be list, map, or dynamic)",
+            )
