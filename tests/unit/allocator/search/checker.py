@@ -216,10 +216,9 @@ def _device_violations(case: Case, one: Given) -> Iterator[str]:
 
 def _is_unfit(case: Case, one: Given) -> bool:
     skipped = one.found.slice.spec.skip_node_operations or None
-    if not case.has(Feature.OPTIONAL_NODE_OPERATIONS):
-        return False
-    honoured = not skipped or "DRAOptionalNodeOperations" in case.node.declared_features
-    return not honoured or one.result.skip_node_operations != skipped
+    on = case.has(Feature.OPTIONAL_NODE_OPERATIONS)
+    honoured = on and "DRAOptionalNodeOperations" in case.node.declared_features
+    return one.result.skip_node_operations != skipped or not (honoured or skipped is None)
 
 
 def _tolerated(wish: Wish, device: Device) -> bool:

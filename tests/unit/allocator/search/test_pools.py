@@ -169,6 +169,8 @@ def test_a_kubelet_must_be_able_to_skip_what_a_slice_says() -> None:
     able = NodeView(name="n1", declared_features=frozenset({"DRAOptionalNodeOperations"}))
     assert pick(slices, [a_claim()]) is None
     assert pick(slices, [a_claim()], node=able) == [["d0"]]
+    without = EVERYTHING - {Feature.OPTIONAL_NODE_OPERATIONS}
+    assert pick(slices, [a_claim()], (), without, node=able) is None
 
 
 def test_a_pool_of_named_nodes_says_which() -> None:

@@ -5,7 +5,6 @@ from typing import Any
 import msgspec
 import pytest
 from unit.allocator.search.builders import (
-    EVERYTHING,
     a_case,
     a_claim,
     a_class,
@@ -21,8 +20,8 @@ from unit.allocator.search.builders import (
     solve,
 )
 
-from dra_allocator.core.search.features import Feature
 from dra_allocator.core.search.in_use import InUse
+from dra_allocator.core.search.nodes import NodeView
 from dra_allocator.core.search.outcome import ClaimError, ErrorKind, Found, FoundClaim
 from dra_shared.kube.devices import ResourceSlice
 
@@ -119,11 +118,11 @@ def test_binding_conditions_and_tolerations_are_copied() -> None:
     assert [one.operator for one in result.tolerations or ()] == ["Exists"]
 
 
-def test_skipped_operations_are_copied_only_with_their_gate() -> None:
+def test_skipped_operations_are_copied() -> None:
     slices = [a_slice(*devices("d0"), skipNodeOperations=["*"])]
-    without = EVERYTHING - {Feature.OPTIONAL_NODE_OPERATIONS}
-    (result,) = found(a_case(slices, [a_claim()], (), without)).allocation.devices.results or ()
-    assert result.skip_node_operations is None
+    able = NodeView(name="n1", declared_features=frozenset({"DRAOptionalNodeOperations"}))
+    (result,) = found(a_case(slices, [a_claim()], node=able)).allocation.devices.results or ()
+    assert result.skip_node_operations == ("*",)
 
 
 def test_an_allocation_has_no_timestamp_yet() -> None:

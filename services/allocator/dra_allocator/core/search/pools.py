@@ -221,12 +221,10 @@ def _faulty(id_: PoolId, fault: PoolFault, detail: str, seen: list[SliceOfPool])
 
 
 def _is_unfit(device: PoolDevice, node: NodeView, features: Features) -> bool:
-    """Say whether the device needs a kubelet that skips node operations (KEP-5945)."""
-    return (
-        Feature.OPTIONAL_NODE_OPERATIONS in features
-        and bool(device.slice.spec.skip_node_operations)
-        and not node.honours_skipped_operations
-    )
+    """Say whether the device needs node operations skipped that would not be (KEP-5945)."""
+    skipped = device.slice.spec.skip_node_operations
+    on = Feature.OPTIONAL_NODE_OPERATIONS in features
+    return bool(skipped) and not (on and node.honours_skipped_operations)
 
 
 def _has_groups(whole: list[SliceOfPool]) -> bool:

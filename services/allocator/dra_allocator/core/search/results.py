@@ -95,7 +95,6 @@ def _cost(one: Chosen, share: str | None) -> Cost:
 def _result(problem: Problem, one: Chosen, share: str | None) -> DeviceRequestAllocationResult:
     device = one.device.device
     binding = Feature.BINDING_CONDITIONS in problem.features
-    skipping = Feature.OPTIONAL_NODE_OPERATIONS in problem.features
     return DeviceRequestAllocationResult(
         request=one.alternative.name,
         driver=one.device.id.driver,
@@ -108,9 +107,7 @@ def _result(problem: Problem, one: Chosen, share: str | None) -> DeviceRequestAl
         share_id=share,
         consumed_capacity={name: str(amount) for name, amount in one.taken.consumed.items()}
         or None,
-        skip_node_operations=(one.device.slice.spec.skip_node_operations or None)
-        if skipping
-        else None,
+        skip_node_operations=one.device.slice.spec.skip_node_operations or None,
     )
 
 
