@@ -1,5 +1,6 @@
 """A node for tests: an agent in its own process, directories of its own, a kubelet that calls it."""
 
+import copy
 import os
 import shutil
 import signal
@@ -41,7 +42,7 @@ class Node:
         self.boot.write_text("boot-1\n")
         self._faults = self.root / "faults.json"
         self._process: subprocess.Popen[bytes] | None = None
-        self._environment = {
+        self.environment = {
             **os.environ,
             "NATS_URL": nats_url,
             "NODE_NAME": name,
@@ -85,16 +86,27 @@ class Node:
         with (self.root / "agent.err").open("ab") as errors:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "dra_node_agent"],
-                env=self._environment,
+                env=self.environment,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
             )
 
+    def set(self, variable: str, value: str) -> None:
+        """Tells the next agent something else."""
+        self.environment[variable] = value
+
+    def successor(self, pod_uid: str) -> "Node":
+        """The same node as seen by the agent of another pod; not started."""
+        other = copy.copy(self)
+        other._process = None
+        other.environment = {**self.environment, "POD_UID": pod_uid}
+        return other
+
     @property
     def drivers(self) -> tuple[str, ...]:
         """The drivers that the agent was told to serve."""
-        profiles = self._environment.get("DRA_PROFILES", "gpu")
+        profiles = self.environment.get("DRA_PROFILES", "gpu")
         return tuple(f"{profile}.example.com" for profile in profiles.split(","))
 
     def kill(self) -> None:
@@ -134,7 +146,9 @@ class Node:
 
     def registration_socket(self, driver: str) -> Path:
         """Where the kubelet finds the driver."""
-        return self.root / "reg" / f"{driver}-reg.sock"
+        pod_uid = self.environment.get("POD_UID", "")
+        name = f"{driver}-{pod_uid}" if pod_uid else driver
+        return self.root / "reg" / f"{name}-reg.sock"
 
     def rows(self, phase: str = "") -> list[tuple[str, str, str]]:
         """The ledger's claims (uid, driver, phase) that hold devices, or those in a phase."""

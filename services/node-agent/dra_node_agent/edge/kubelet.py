@@ -11,9 +11,15 @@ import grpc
 from grpc_health.v1 import health, health_pb2_grpc  # type: ignore[import-untyped] # no stubs
 
 from dra_node_agent.core.sockets import SocketPaths
+from dra_node_agent.edge.health_stream import HealthStream
 from dra_node_agent.edge.plugin import Plugin
 from dra_node_agent.edge.services import Registered, Registration, V1beta1Plugin, V1Plugin
-from dra_shared.kubelet_api import dra_v1_pb2_grpc, dra_v1beta1_pb2_grpc, registration_pb2_grpc
+from dra_shared.kubelet_api import (
+    dra_v1_pb2_grpc,
+    dra_v1beta1_pb2_grpc,
+    health_v1alpha1_pb2_grpc,
+    registration_pb2_grpc,
+)
 
 GRACE: Final = 1.0
 """Seconds that calls get to end when the agent stops."""
@@ -73,5 +79,8 @@ def _plugin_server(plugin: Plugin) -> grpc.aio.Server:
     server = grpc.aio.server()
     dra_v1_pb2_grpc.add_DRAPluginServicer_to_server(V1Plugin(plugin), server)  # type: ignore[no-untyped-call] # generated
     dra_v1beta1_pb2_grpc.add_DRAPluginServicer_to_server(V1beta1Plugin(plugin), server)  # type: ignore[no-untyped-call] # generated
+    health_v1alpha1_pb2_grpc.add_DRAResourceHealthServicer_to_server(  # type: ignore[no-untyped-call] # generated
+        HealthStream(plugin, plugin.node), server
+    )
     health_pb2_grpc.add_HealthServicer_to_server(health.aio.HealthServicer(), server)
     return server

@@ -8,6 +8,7 @@ import msgspec
 import structlog
 
 from dra_node_agent.core import cdi
+from dra_node_agent.core.inventory import Inventory
 from dra_node_agent.core.record import Refused
 from dra_node_agent.edge import meters
 from dra_node_agent.edge.ledger import Ledger, LedgerError
@@ -36,7 +37,7 @@ class Plugin:
 
     def __init__(self, driver: str, node: str, turns: Turns, patience: float) -> None:
         self.driver = driver
-        self._node = node
+        self.node = node
         self._turns = turns
         self._patience = patience
         self._tools: asyncio.Future[tuple[Preparation, Ledger]] = (
@@ -55,6 +56,11 @@ class Plugin:
     async def unprepare(self, claim: ObjectRef) -> Refused | None:
         """None once nothing of the claim is left."""
         return await self._answer("unprepare", claim, lambda: self._unprepare(claim))
+
+    async def inventory(self) -> Inventory:
+        """The driver's devices as they were when the agent looked last."""
+        preparation, _ = await asyncio.shield(self._tools)
+        return preparation.inventory()
 
     def resume(self, claim: ObjectRef) -> None:
         """Goes on, in its turn, with a set-up that an earlier process did not finish."""
@@ -110,7 +116,7 @@ class Plugin:
             return
         ledger.tell(
             ClaimPrepareFailed(
-                node=self._node,
+                node=self.node,
                 driver=self.driver,
                 claim=claim,
                 cause=refused.cause,

@@ -52,6 +52,7 @@ class Preparation:
         self._site = site
         self._tools = tools
         self._ledger = tools.ledger
+        self.inventory = tools.inventory
 
     async def prepare(self, claim: ObjectRef) -> ClaimRecord | Refused:
         """The claim, ready for use, with the same devices each time; or why not."""
@@ -131,7 +132,7 @@ class Preparation:
                 cause=f"the allocation of claim {claim} (uid {claim.uid}) has not reached node "
                 f"{self._site.node} yet: is the log available, is the claim allocated here?"
             )
-        devices = plan(claim.uid, known.allocation, self.driver, self._tools.inventory())
+        devices = plan(claim.uid, known.allocation, self.driver, self.inventory())
         if isinstance(devices, Refused):
             return devices
         record = ClaimRecord(
@@ -171,7 +172,7 @@ class Preparation:
 
     def _exchanged(self, record: ClaimRecord) -> Refused | None:
         for device in record.devices:
-            found = self._tools.inventory().find(device.device)
+            found = self.inventory().find(device.device)
             if found is None or found.identity != device.identity:
                 now = f"is {found.identity} now" if found else "is not there"
                 return Refused(

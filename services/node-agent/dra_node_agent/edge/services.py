@@ -8,6 +8,7 @@ import grpc
 import structlog
 
 from dra_node_agent.core.record import Refused
+from dra_node_agent.edge import health_stream
 from dra_node_agent.edge.plugin import Plugin
 from dra_shared.events.nodes import PreparedDevice
 from dra_shared.ids import ObjectRef
@@ -21,7 +22,7 @@ from dra_shared.kubelet_api import (
 )
 
 TYPE: Final = "DRAPlugin"
-VERSIONS: Final = ("v1.DRAPlugin", "v1beta1.DRAPlugin")
+VERSIONS: Final = ("v1.DRAPlugin", "v1beta1.DRAPlugin", health_stream.VERSION)
 """Best first: the kubelet takes the first that it knows."""
 
 Registered = Callable[[str, str], None]
