@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from dra_allocator.core.node_book import NodeBook
+from dra_allocator.core.plain import busy
 from dra_allocator.core.pool_book import PoolBook
 from dra_allocator.core.search.candidates import candidates
 from dra_allocator.core.search.in_use import InUse
-from dra_allocator.core.search.pools import Pool
 from dra_allocator.core.search.selectors import Selectors
 from dra_allocator.core.search.shapes import RequestShape
 from dra_allocator.core.touched import Touched
@@ -22,16 +22,6 @@ MOST_SHAPES: Final = 256
 
 Score = Callable[[int], int]
 """Orders nodes by how many devices they have free: the lowest score is tried first."""
-
-
-def held_whole(pool: Pool, in_use: InUse) -> int:
-    """The mask of a pool's devices that are held as a whole."""
-    mask = 0
-    for name, use in in_use.of(pool.id).devices.items():
-        place = pool.index.get(name)
-        if use.whole and place is not None:
-            mask |= 1 << place
-    return mask
 
 
 class CountBook:
@@ -69,7 +59,7 @@ class CountBook:
             for pool in self._pools.pools_of(self._nodes.view(node)):
                 if pool.fault is None:
                     found = candidates(pool, shape, self._selectors)
-                    held = 0 if admin else held_whole(pool, self._in_use)
+                    held = 0 if admin else busy(pool, self._in_use)
                     total += ((found.usable | found.failed) & ~held).bit_count()
             return total
 

@@ -11,12 +11,20 @@ import msgspec
 
 from dra_allocator.core.demand import Demand, demand_of, standing_refusal
 from dra_allocator.core.moment import Moment
+from dra_allocator.core.plain import allocate, pick
+from dra_allocator.core.plans import Plan
 from dra_allocator.core.policy import score_of
-from dra_allocator.core.preference import choices_in, penalty
+from dra_allocator.core.preference import penalty
 from dra_allocator.core.refuse import refuse, refuse_everywhere
 from dra_allocator.core.search.nodes import NodeView
-from dra_allocator.core.search.outcome import ON_THIS_NODE, ClaimError, Found, SearchLimit
-from dra_allocator.core.search.plan import Alternative, plan_claims
+from dra_allocator.core.search.outcome import (
+    ON_THIS_NODE,
+    ClaimError,
+    Found,
+    FoundClaim,
+    SearchLimit,
+)
+from dra_allocator.core.search.pools import Pool
 from dra_allocator.core.search.search import search
 from dra_allocator.core.state import ClusterState
 from dra_allocator.core.where import allowed_nodes
@@ -38,6 +46,7 @@ MOST_DOUBLINGS: Final = 3
 COMPARED: Final = 32
 """Nodes that are compared for a claim with alternatives, once one node was found."""
 
+Claims = tuple[FoundClaim, ...]
 Decision = ClaimAllocated | ClaimUnsatisfiable
 
 
@@ -61,7 +70,6 @@ class _Attempt:
     def __init__(self, state: ClusterState, demand: Demand, policy: str, budget: int) -> None:
         self._state = state
         self._demand = demand
-        self._specs = demand.specs()
         self._policy = policy
         self._moment = Moment(state.sequence, state.time_ns)
         self._budget = budget
@@ -75,7 +83,7 @@ class _Attempt:
         if never is not None:
             return refuse_everywhere(demand, never)
         try:
-            best = self._best()
+            best = self._best(state.plans.plan_of(demand))
         except ClaimError as error:
             return refuse_everywhere(demand, error.message)
         if best is not None:
@@ -87,18 +95,17 @@ class _Attempt:
             return refuse(state, demand, Refusal.INVALID, self._error.message)
         return refuse(state, demand, Refusal.UNSATISFIABLE)
 
-    def _best(self) -> tuple[str, Found] | None:
+    def _best(self, plan: Plan) -> tuple[str, Claims] | None:
         """The node with the most wanted alternatives among the first that will do.
 
         Raises ClaimError for claims that no node can satisfy.
         """
-        choices = choices_in(self._specs)
-        best: tuple[str, Found] | None = None
+        best: tuple[str, Claims] | None = None
         compared, least = 0, 0
-        for node in self._candidates():
-            found = self._search(node)
+        for node in self._candidates(plan):
+            found = self._try(node, plan)
             if found is not None:
-                cost = penalty(choices, found)
+                cost = penalty(plan.choices, found)
                 if best is None or cost < least:
                     best, least = (node, found), cost
             compared += best is not None
@@ -106,34 +113,40 @@ class _Attempt:
                 break
         return best
 
-    def _candidates(self) -> Iterator[str]:
+    def _candidates(self, plan: Plan) -> Iterator[str]:
         """The nodes that may do, by policy."""
         state = self._state
-        needs = self._needs()
         allowed = allowed_nodes(state.nodes, state.registers, self._demand)
-        if not needs:
-            yield from state.nodes.named(allowed)
-            return
-        counted = [(state.counts.of(one.shape, admin=one.admin), _count(one)) for one in needs]
+        if not plan.needs:
+            return state.nodes.named(allowed)
+        counted = [
+            (state.counts.of(one.shape, admin=one.admin), one.count or 1) for one in plan.needs
+        ]
         for counts, need in counted[1:]:
             allowed &= counts.with_at_least(need)
         counts, need = counted[0]
-        yield from counts.in_order(need, allowed, score_of(self._policy))
+        return counts.in_order(need, allowed, score_of(self._policy))
 
-    def _needs(self) -> tuple[Alternative, ...]:
-        """What any node must have. Raises ClaimError for claims that no node can satisfy."""
-        return tuple(
-            request.alternatives[0]
-            for claim in plan_claims(self._state.problem(NodeView(name=""), (), self._specs))
-            for request in claim.requests
-            if not request.chooses
-        )
-
-    def _search(self, node: str) -> Found | None:
+    def _try(self, node: str, plan: Plan) -> Claims | None:
+        """What the claims get on the node; None if there is nothing for them."""
         view = self._state.nodes.view(node)
-        problem = self._state.problem(view, self._state.pools.pools_of(view), self._specs)
+        pools = self._state.pools.pools_of(view)
+        if plan.plain is not None and plan.configured:
+            devices = pick(plan.plain, pools, self._state.in_use, self._state.selectors)
+            if devices is not None:
+                return (allocate(plan.plain, node, devices, plan.configuration),)
+        found = self._search(view, pools, plan)
+        if found is not None and plan.plain is not None:
+            plan.configuration = found[0].allocation.devices.config
+            plan.configured = True
+        return found
+
+    def _search(self, node: NodeView, pools: tuple[Pool, ...], plan: Plan) -> Claims | None:
+        problem = self._state.problem(node, pools, self._demand.specs())
         try:
-            outcome = search(problem, budget=self._left, share_id=self._share_id)
+            outcome = search(
+                problem, budget=self._left, share_id=self._share_id, planned=plan.planned
+            )
         except ClaimError as error:
             if error.kind not in ON_THIS_NODE:
                 raise
@@ -142,12 +155,12 @@ class _Attempt:
             return None
         self._left -= max(1, outcome.steps)
         self._limited = self._limited or isinstance(outcome, SearchLimit)
-        return outcome if isinstance(outcome, Found) else None
+        return outcome.claims if isinstance(outcome, Found) else None
 
     def _share_id(self, ordinal: int) -> str:
         return self._moment.share_id(self._demand.pod.request.pod.uid, ordinal)
 
-    def _allocated(self, node: str, found: Found) -> ClaimAllocated:
+    def _allocated(self, node: str, found: Claims) -> ClaimAllocated:
         time = self._moment.rfc3339()
         return ClaimAllocated(
             pod=self._demand.pod.request.pod,
@@ -158,14 +171,9 @@ class _Attempt:
                     allocation=msgspec.structs.replace(one.allocation, allocation_timestamp=time),
                     costs=one.costs,
                 )
-                for requested, one in zip(self._demand.open, found.claims, strict=True)
+                for requested, one in zip(self._demand.open, found, strict=True)
             ),
             shared=tuple(holding.claim for holding in self._demand.held),
             policy=self._policy,
             time=time,
         )
-
-
-def _count(alternative: Alternative) -> int:
-    """How many devices a node needs at least; mode All is content with one."""
-    return 1 if alternative.count is None else alternative.count

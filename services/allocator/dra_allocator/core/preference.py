@@ -6,7 +6,7 @@ is better, 0 the best.
 
 from collections.abc import Sequence
 
-from dra_allocator.core.search.outcome import Found
+from dra_allocator.core.search.outcome import FoundClaim
 from dra_shared.kube.claims import ResourceClaim
 
 Ranks = tuple[dict[str, int], ...]
@@ -25,11 +25,13 @@ def choices_in(claims: Sequence[ResourceClaim]) -> Ranks:
     )
 
 
-def penalty(choices: Ranks, found: Found) -> int:
+def penalty(choices: Ranks, found: Sequence[FoundClaim]) -> int:
     """The sum of the ranks of all alternatives that were chosen."""
+    if not any(choices):
+        return 0
     return sum(
         ranks[name]
-        for ranks, claim in zip(choices, found.claims, strict=True)
+        for ranks, claim in zip(choices, found, strict=True)
         for name in {result.request for result in claim.allocation.devices.results or ()}
         if name in ranks
     )

@@ -14,6 +14,7 @@ from dra_allocator.core.counts import CountBook
 from dra_allocator.core.demand import Demand
 from dra_allocator.core.evolve import evolve
 from dra_allocator.core.node_book import NodeBook
+from dra_allocator.core.plans import PlanBook
 from dra_allocator.core.pool_book import PoolBook
 from dra_allocator.core.registers import Change, PoolKey, Registers, state_hash
 from dra_allocator.core.search.in_use import InUse
@@ -32,6 +33,9 @@ from dra_shared.log.protocol import Record
 MOST_KINDS: Final = 64
 """Kinds of refused demand whose reasons are kept; beyond that the oldest is forgotten."""
 
+NOWHERE: Final = NodeView(name="")
+"""Where a problem needs a node that nobody looks at."""
+
 _ENCODER: Final = msgspec.msgpack.Encoder(order="deterministic")
 
 
@@ -47,6 +51,7 @@ class ClusterState:
         self.touched = Touched()
         self.pools = PoolBook(self.registers)
         self.nodes = NodeBook(self.registers, self.touched)
+        self.plans = PlanBook(lambda claims: self.problem(NOWHERE, (), claims))
         self._reasons: dict[bytes, ReasonBook] = {}
         self.counts = CountBook(self.nodes, self.pools, self.in_use, selectors, self.touched)
 
@@ -104,9 +109,10 @@ class ClusterState:
             book = self._reasons[kind] = ReasonBook(self.nodes, self.touched)
         return book
 
-    def forget_reasons(self) -> None:
-        """Something changed that reasons are made from, wherever it is."""
+    def forget_readings(self) -> None:
+        """Classes or features changed, which claims are read by."""
         self._reasons.clear()
+        self.plans.forget()
 
     def _apply(self, envelope: Envelope, sequence: int) -> list[Change]:
         evolve(self.registers, envelope, sequence)
@@ -175,11 +181,12 @@ def _taint_rule(state: ClusterState, change: Change) -> None:
 def _features(state: ClusterState, _: Change) -> None:
     for key in state.pools.all_keys():
         state.pools.forget_pool(key)
+    state.forget_readings()
     state.touched.add_all()
 
 
 def _class(state: ClusterState, _: Change) -> None:
-    state.forget_reasons()
+    state.forget_readings()
 
 
 _FOLLOWS: Final[Mapping[str, Callable[[ClusterState, Change], None]]] = MappingProxyType(
