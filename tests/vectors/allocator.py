@@ -10,7 +10,7 @@ match; exit 0 when all do.
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -74,10 +74,21 @@ class Answer(NamedTuple):
     text: str = ""
 
 
+class BadLineError(Exception):
+    """A line of the file is no problem of this shape; the file must be corrected."""
+
+    def __init__(self, path: Path, number: int, why: str) -> None:
+        super().__init__(f"{path}:{number}: {why}")
+
+
 def read(path: Path) -> Iterator[Vector]:
     decoder = msgspec.json.Decoder(Vector)
     with path.open("rb") as lines:
-        yield from (decoder.decode(line) for line in lines if line.strip())
+        for number, line in enumerate(lines, start=1):
+            try:
+                yield decoder.decode(line)
+            except msgspec.DecodeError as error:
+                raise BadLineError(path, number, str(error)) from error
 
 
 def node_of(vector: Vector) -> NodeView:
@@ -228,19 +239,29 @@ def main(arguments: Sequence[str]) -> int:
         sys.stderr.write("usage: python tests/vectors/allocator.py PATH [--failures]\n")
         sys.stderr.write("PATH is a file of allocation problems with answers, one a line\n")
         return 2
+    try:
+        counts = compared(read(Path(paths[0])), told_of="--failures" in arguments)
+    except BadLineError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    deliberate = f", {counts['differ']} differ deliberately" if counts["differ"] else ""
+    sys.stdout.write(f"{counts['match']} of {counts.total()} match{deliberate}\n")
+    return 1 if counts["fail"] or not counts else 0
+
+
+def compared(vectors: Iterable[Vector], *, told_of: bool) -> Counter[str]:
+    """How many lines match, differ deliberately, fail; `told_of`: each that does not match is shown."""
     counts: Counter[str] = Counter()
-    for vector in read(Path(paths[0])):
+    for vector in vectors:
         problem = problem_of(vector)
         answered = answer(problem)
         verdict = "match" if same(vector.expected, answered) else "fail"
         if verdict == "fail" and difference(vector, problem, answered):
             verdict = "differ"
         counts[verdict] += 1
-        if verdict != "match" and "--failures" in arguments:
+        if verdict != "match" and told_of:
             sys.stdout.write(f"{verdict} {vector.name}: {told(vector.expected, answered)}\n")
-    deliberate = f", {counts['differ']} differ deliberately" if counts["differ"] else ""
-    sys.stdout.write(f"{counts['match']} of {counts.total()} match{deliberate}\n")
-    return 1 if counts["fail"] or not counts else 0
+    return counts
 
 
 def told(expected: Expected, answered: Answer) -> str:
