@@ -10,8 +10,9 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from e2e.controlplane.programs import KUBECTL, program_folder
 from waiting import until
+
+from e2e.controlplane.programs import KUBECTL, program_folder
 
 MANIFEST = """\
 apiVersion: v1
@@ -93,49 +94,67 @@ def kubectl_root() -> Iterator[Path]:
         yield Path(folder)
 
 
-async def test_kubectl_applies_gets_describes_logs_and_deletes(kubectl_root: Path) -> None:
-    async with a_devcluster(kubectl_root) as kubectl:
-        applied = await kubectl.run("apply", "-f", "-", stdin=MANIFEST)
+@pytest.fixture
+async def kubectl(kubectl_root: Path) -> AsyncIterator[Kubectl]:
+    """kubectl for a devcluster where the manifest is applied and its plain pod runs."""
+    async with a_devcluster(kubectl_root) as found:
+        applied = await found.run("apply", "-f", "-", stdin=MANIFEST)
         assert applied.count("created") == 5
-        again = await kubectl.run("apply", "-f", "-", stdin=MANIFEST.replace("red", "blue"))
-        assert "pod/gated unchanged" in again
-        assert "pod/plain configured" in again
 
         async def runs() -> bool:
-            return "Running" in await kubectl.run("get", "pod", "plain", "-n", "demo")
+            return "Running" in await found.run("get", "pod", "plain", "-n", "demo")
 
         await until(runs, "the plain pod runs")
-        pods = await kubectl.run("get", "pods", "-n", "demo", "-o", "wide")
-        assert pods.split("\n")[0].split() == (
-            [
-                "NAME",
-                "READY",
-                "STATUS",
-                "RESTARTS",
-                "AGE",
-                "IP",
-                "NODE",
-                "NOMINATED",
-                "NODE",
-                "READINESS",
-                "GATES",
-            ]
-        )
-        assert "SchedulingGated" in pods
-        assert "blue" in await kubectl.run(
-            "get", "pods", "-n", "demo", "-l", "colour=blue", "-o", "yaml"
-        )
-        log = await kubectl.run("logs", "plain", "-n", "demo")
-        assert 'declare -x GREETING="hello"' in log
-        described = await kubectl.run("describe", "pod", "plain", "-n", "demo")
-        assert "node-a" in described
-        await kubectl.run("describe", "node", "node-a")
-        claims = await kubectl.run("get", "resourceclaims", "-n", "demo")
-        assert claims.split()[:3] == ["NAME", "STATE", "AGE"]
-        assert "pending" in claims
-        await kubectl.run("delete", "pod", "plain", "-n", "demo")
-        await kubectl.run("delete", "namespace", "demo")
-        assert "demo" not in await kubectl.run("get", "namespaces")
+        yield found
+
+
+async def test_kubectl_applies_again_what_changed(kubectl: Kubectl) -> None:
+    again = await kubectl.run("apply", "-f", "-", stdin=MANIFEST.replace("red", "blue"))
+    assert "pod/gated unchanged" in again
+    assert "pod/plain configured" in again
+    selected = await kubectl.run("get", "pods", "-n", "demo", "-l", "colour=blue", "-o", "name")
+    assert selected.split() == ["pod/plain"]
+
+
+async def test_kubectl_gets_tables(kubectl: Kubectl) -> None:
+    pods = await kubectl.run("get", "pods", "-n", "demo", "-o", "wide")
+    assert pods.split("\n")[0].split() == (
+        [
+            "NAME",
+            "READY",
+            "STATUS",
+            "RESTARTS",
+            "AGE",
+            "IP",
+            "NODE",
+            "NOMINATED",
+            "NODE",
+            "READINESS",
+            "GATES",
+        ]
+    )
+    assert "SchedulingGated" in pods
+    claims = await kubectl.run("get", "resourceclaims", "-n", "demo")
+    assert claims.split()[:3] == ["NAME", "STATE", "AGE"]
+    assert "pending" in claims
+    assert "node-a" in await kubectl.run("get", "nodes")
+    assert "gpu.example.com" in await kubectl.run("get", "deviceclasses")
+
+
+async def test_kubectl_describes_and_shows_logs(kubectl: Kubectl) -> None:
+    log = await kubectl.run("logs", "plain", "-n", "demo")
+    assert 'declare -x GREETING="hello"' in log
+    described = await kubectl.run("describe", "pod", "plain", "-n", "demo")
+    assert "Successfully assigned demo/plain to node-a" in described
+    await kubectl.run("describe", "node", "node-a")
+    await kubectl.run("describe", "resourceclaims", "-n", "demo")
+
+
+async def test_kubectl_deletes(kubectl: Kubectl) -> None:
+    await kubectl.run("delete", "pod", "plain", "-n", "demo")
+    await kubectl.run("delete", "namespace", "demo")
+    assert "demo" not in await kubectl.run("get", "namespaces")
+    assert "No resources found" in await kubectl.run("get", "resourceclaims", "-A")
 
 
 async def test_kubectl_shows_what_the_server_refuses(kubectl_root: Path) -> None:

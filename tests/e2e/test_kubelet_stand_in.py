@@ -10,14 +10,14 @@ import pytest_asyncio
 from contract.kubernetes_api.claims import AT, consumer
 from contract.kubernetes_api.client import CORE, DRA, JSON_PATCH, Api
 from contract.kubernetes_api.pods import UNGATE
-from e2e.controlplane import ControlPlane
-from e2e.controlplane.objects import a_claim, a_pod, a_slice, an_allocation, from_claim
 from unit.devcluster import drivers
 from waiting import until
 
 from dra_devcluster.kubelet.connection import from_kubeconfig
 from dra_devcluster.kubelet.place import Place
 from dra_devcluster.kubelet.service import KubeletSettings, run_kubelets
+from e2e.controlplane import ControlPlane
+from e2e.controlplane.objects import a_claim, a_pod, a_slice, an_allocation, from_claim
 
 NODE = "stand-in"
 

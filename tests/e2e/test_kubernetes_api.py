@@ -8,10 +8,10 @@ from contract.kubernetes_api.client import DRA, Api
 from contract.kubernetes_api.pods import PodPromises
 from contract.kubernetes_api.watching import Forgetful, HistoryPromises, WatchPromises
 from contract.kubernetes_api.writing import WritePromises
-from e2e.controlplane import ControlPlane, Options, Part
-from e2e.controlplane.objects import a_claim
 
 from dra_devcluster.kubelet.connection import from_kubeconfig
+from e2e.controlplane import ControlPlane, Options, Part
+from e2e.controlplane.objects import a_claim
 
 
 @pytest_asyncio.fixture(loop_scope="session")

@@ -54,7 +54,8 @@ class Scheduler:
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._waiting: dict[Key, None] = {}
+        self._waiting: dict[Key, frozenset[Key]] = {}
+        """Pods without a node, each with its claims."""
         self._used: dict[str, dict[Key, Amounts]] = {}
 
     def concerns(self, event: Event) -> Iterator[Key]:
@@ -66,10 +67,7 @@ class Scheduler:
         elif event.resource == NODES:
             yield from list(self._waiting)
         elif event.resource == CLAIMS:
-            for waiting in list(self._waiting):
-                pod = self._cluster.find(PODS, waiting)
-                if pod and key in claim_keys(pod):
-                    yield waiting
+            yield from [pod for pod, claims in self._waiting.items() if key in claims]
 
     def _note(self, key: Key, event: Event) -> bool:
         """Remember where the pod is; True if it left room."""
@@ -78,7 +76,7 @@ class Scheduler:
         over = gone or is_finished(pod)
         self._waiting.pop(key, None)
         if node is None and not over:
-            self._waiting[key] = None
+            self._waiting[key] = frozenset(claim_keys(pod))
         elif node and over:
             return self._used.get(node, {}).pop(key, None) is not None
         elif node:

@@ -4,7 +4,8 @@ Objects are dicts. Errors are the server's Status, as ``Refused``; that the serv
 ``ServerAway``. No retries here: who asks knows whether to ask again.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final, Self
 
 import msgspec
@@ -91,15 +92,12 @@ class Client:
         assert self._session is not None, "a Client is used inside its context"
         encoded = None if body is None else msgspec.json.encode(body)
         headers = {"Content-Type": kind} if encoded else {}
-        try:
+        with _away(f"{method} {path}"):
             async with self._session.request(method, path, data=encoded, headers=headers) as got:
                 answer = _decode(await got.read())
                 if not got.ok:
                     raise RefusedError(got.status, str(answer.get("message", got.reason)))
                 return answer
-        except (ClientError, TimeoutError, OSError) as broken:
-            problem = f"{method} {path}: {broken!r}"
-            raise ServerAwayError(problem) from broken
 
     async def events(
         self, path: str, query: Mapping[str, str], version: str
@@ -117,18 +115,29 @@ class Client:
             "timeoutSeconds": str(WATCH_SECONDS),
         }
         endless = ClientTimeout(total=None, sock_read=WATCH_SECONDS + 30)
-        try:
+        with _away(f"watch {path}"):
             async with self._session.get(path, params=asked, timeout=endless) as got:
                 if not got.ok:
                     raise RefusedError(got.status, str(_decode(await got.read()).get("message")))
                 async for line in got.content:
-                    event = _decode(line)
-                    if event["type"] == "ERROR":
-                        raise RefusedError(event["object"]["code"], event["object"]["message"])
-                    yield event["type"], event["object"]
-        except (ClientError, TimeoutError, OSError) as broken:
-            problem = f"watch {path}: {broken!r}"
-            raise ServerAwayError(problem) from broken
+                    yield _read_event(line)
+
+
+@contextmanager
+def _away(what: str) -> Iterator[None]:
+    """Whatever the transport raises means that the server is away."""
+    try:
+        yield
+    except (ClientError, TimeoutError, OSError) as broken:
+        problem = f"{what}: {broken!r}"
+        raise ServerAwayError(problem) from broken
+
+
+def _read_event(line: bytes) -> tuple[str, Object]:
+    event = _decode(line)
+    if event["type"] == "ERROR":
+        raise RefusedError(event["object"]["code"], event["object"]["message"])
+    return event["type"], event["object"]
 
 
 def _decode(body: bytes) -> Object:

@@ -66,7 +66,7 @@ class Node:
 
     async def _follow_pods(self, tasks: asyncio.TaskGroup) -> None:
         mine = {"fieldSelector": f"spec.nodeName={self._place.name}"}
-        async for uid, pod, _ in reflect(self._client, "/api/v1/pods", mine):
+        async for uid, pod in reflect(self._client, "/api/v1/pods", mine):
             life = self._lives.get(uid)
             if life is not None and pod is not None:
                 life.saw(pod)

@@ -14,8 +14,8 @@ from dra_devcluster.kubelet.client import Client, Object, RefusedError, ServerAw
 PAUSE_SECONDS: Final = 1.0
 log = structlog.get_logger()
 
-Seen = tuple[str, Object | None, Object | None]
-"""Uid, the object now (None: gone), and as it was seen before (None: new)."""
+Seen = tuple[str, Object | None]
+"""Uid, and the object as it now is; None: gone."""
 
 
 async def reflect(client: Client, path: str, query: Mapping[str, str]) -> AsyncIterator[Seen]:
@@ -24,11 +24,8 @@ async def reflect(client: Client, path: str, query: Mapping[str, str]) -> AsyncI
     while True:
         try:
             async for uid, obj in _until_refused(client, path, query, known):
-                before = known.pop(uid, None)
-                if obj is not None:
-                    known[uid] = obj
-                if obj is not None or before is not None:
-                    yield uid, obj, before
+                _note(known, uid, obj)
+                yield uid, obj
         except RefusedError as refused:
             log.info("watch ended, listing again", path=path, reason=str(refused))
         except ServerAwayError as away:
@@ -36,9 +33,15 @@ async def reflect(client: Client, path: str, query: Mapping[str, str]) -> AsyncI
             await asyncio.sleep(PAUSE_SECONDS)
 
 
+def _note(known: dict[str, Object], uid: str, obj: Object | None) -> None:
+    known.pop(uid, None)
+    if obj is not None:
+        known[uid] = obj
+
+
 async def _until_refused(
     client: Client, path: str, query: Mapping[str, str], known: Mapping[str, Object]
-) -> AsyncIterator[tuple[str, Object | None]]:
+) -> AsyncIterator[Seen]:
     listed = await client.get(path + _encoded(query))
     version = listed["metadata"]["resourceVersion"]
     present = {item["metadata"]["uid"]: item for item in listed["items"]}

@@ -3,6 +3,8 @@
 from typing import Any
 
 from contract.kubernetes_api.client import CORE, DRA, Api
+from waiting import until
+
 from e2e.controlplane.objects import (
     a_claim,
     a_claim_template,
@@ -11,7 +13,6 @@ from e2e.controlplane.objects import (
     from_claim,
     from_template,
 )
-from waiting import until
 
 FINALIZER = "resource.kubernetes.io/delete-protection"
 AT = "2026-01-01T00:00:00Z"

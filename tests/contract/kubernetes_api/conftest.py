@@ -4,20 +4,12 @@ import itertools
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
+from contract.kubernetes_api.client import CORE, DRA, Api
+from contract.kubernetes_api.watching import Forgetful
 
-pytest.register_assert_rewrite(
-    "contract.kubernetes_api.claims",
-    "contract.kubernetes_api.pods",
-    "contract.kubernetes_api.watching",
-    "contract.kubernetes_api.writing",
-)
-
-from contract.kubernetes_api.client import CORE, DRA, Api  # noqa: E402 - after its asserts are rewritten
-from contract.kubernetes_api.watching import Forgetful  # noqa: E402 - the same
-from e2e.controlplane.objects import a_claim  # noqa: E402 - the same
-
-from dra_devcluster.api.cluster import Cluster  # noqa: E402 - the same
-from dra_devcluster.service import control_plane  # noqa: E402 - the same
+from dra_devcluster.api.cluster import Cluster
+from dra_devcluster.service import control_plane
+from e2e.controlplane.objects import a_claim
 
 
 @pytest.fixture

@@ -4,8 +4,9 @@ from typing import Any
 
 from contract.kubernetes_api.claims import AT, consumer
 from contract.kubernetes_api.client import CORE, DRA, JSON_PATCH, Api
-from e2e.controlplane.objects import a_claim, a_node, a_pod, an_allocation, from_claim
 from waiting import until
+
+from e2e.controlplane.objects import a_claim, a_node, a_pod, an_allocation, from_claim
 
 GATE = {"name": "dra-ledger.io/allocation"}
 GATES = "/spec/schedulingGates"

@@ -2,6 +2,7 @@
 
 import msgspec
 from contract.kubernetes_api.client import CORE, DRA, Api
+
 from e2e.controlplane.objects import a_claim, a_pod, a_slice
 
 

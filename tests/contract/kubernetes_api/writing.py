@@ -3,8 +3,9 @@
 from typing import Any
 
 from contract.kubernetes_api.client import CORE, DRA, JSON_PATCH, STRATEGIC_PATCH, Api
-from e2e.controlplane.objects import a_claim, a_claim_spec, a_class, a_pod, a_slice
 from waiting import until
+
+from e2e.controlplane.objects import a_claim, a_claim_spec, a_class, a_pod, a_slice
 
 FOREIGN_UID = "00000000-0000-4000-8000-000000000000"
 HELD = "example.com/held"
