@@ -23,7 +23,7 @@ from dra_shared.kube.claims import (
 )
 from dra_shared.kube.meta import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from dra_shared.log.memory import MemoryLog
-from dra_shared.log.protocol import Record
+from dra_shared.log.protocol import EventLog, Record
 from dra_shared.runtime.endpoint import Readiness
 from e2e.controlplane import ControlPlane, Identity, eventually
 from e2e.controlplane.objects import DRIVER, a_claim_template, a_pod, from_template
@@ -35,10 +35,10 @@ FactT = TypeVar("FactT", bound=Fact)
 
 
 class Ledger:
-    """A log in memory, with the words that tests need."""
+    """A log with the words that tests need; in memory if none is given."""
 
-    def __init__(self) -> None:
-        self.log = MemoryLog()
+    def __init__(self, log: EventLog | None = None) -> None:
+        self.log = log or MemoryLog()
 
     async def records(self) -> list[Record]:
         last = await self.log.last_sequence()
@@ -92,13 +92,12 @@ def a_cost(node: str, device: str) -> tuple[Cost, ...]:
 
 
 @asynccontextmanager
-async def bridging(plane: ControlPlane, ledger: Ledger) -> AsyncIterator[Bridge]:
+async def bridging(plane: ControlPlane, ledger: Ledger) -> AsyncIterator[None]:
     """A bridge at work as the bridge's own identity; ended on leaving."""
     async with connected(str(plane.kubeconfig(Identity.BRIDGE))) as api:
         epoch = await ledger.log.open_epoch("api-bridge", "test")
         ready = Readiness()
-        bridge = Bridge(ledger.log, api, epoch, ready)
-        running = asyncio.create_task(bridge.run())
+        running = asyncio.create_task(Bridge(ledger.log, epoch, ready).run(api))
 
         async def is_ready() -> bool:
             if running.done():
@@ -107,7 +106,7 @@ async def bridging(plane: ControlPlane, ledger: Ledger) -> AsyncIterator[Bridge]
 
         try:
             await eventually("the bridge is ready", is_ready)
-            yield bridge
+            yield
         finally:
             running.cancel()
             with suppress(asyncio.CancelledError):

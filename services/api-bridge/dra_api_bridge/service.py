@@ -11,10 +11,10 @@ from typing import Final
 import structlog
 from prometheus_client import Counter, Gauge
 
-from dra_api_bridge.core.facts import WRITER, enveloped, new_facts
+from dra_api_bridge.core.facts import WRITER, new_facts
 from dra_api_bridge.core.features import UnknownFeatureError, check, features
 from dra_api_bridge.core.mirror import Mirror
-from dra_api_bridge.core.objects import FEATURES, Kind, KubeObject, Topic, Work
+from dra_api_bridge.core.objects import Kind, KubeObject, Topic, Work
 from dra_api_bridge.core.observed import Change
 from dra_api_bridge.core.requests import AnyWrite
 from dra_api_bridge.core.steps import end, next_writes, refuse
@@ -26,7 +26,6 @@ from dra_api_bridge.edge.writer import Done, Refused, Stale, Writer
 from dra_api_bridge.settings import BridgeSettings
 from dra_shared.events import subjects
 from dra_shared.events.cluster import FeaturesObserved
-from dra_shared.events.envelope import Envelope
 from dra_shared.log.jetstream import JetStreamLog
 from dra_shared.log.protocol import Epoch, EventLog
 from dra_shared.runtime import process
@@ -61,84 +60,73 @@ _log = structlog.get_logger()
 
 
 class Bridge:
-    """One run as the only writer. `ready` tells what it still lacks."""
+    """One epoch of the bridge. It begins when it knows the log and a list of each kind."""
 
-    def __init__(self, log: EventLog, api: Api, epoch: Epoch, ready: Readiness) -> None:
-        self.mirror = Mirror()
+    def __init__(self, log: EventLog, epoch: Epoch, readiness: Readiness) -> None:
         self._log = log
-        self._api = api
         self._epoch = epoch
         self._actor = f"{WRITER}@{epoch.sequence}"
-        self._ready = ready
+        self._readiness = readiness
+        self._unknown = dict.fromkeys(("log", *Kind))
+        self._open = False
         self._due: dict[Work, None] = {}
         self._nodes: dict[Work, None] = {}
         self._wake = asyncio.Event()
-        self._open = False
-        self._unknown: set[str] = {"log", *Kind}
+        for what in self._unknown:
+            readiness.missing(what)
 
-    async def run(self, overrides: Sequence[str] = ()) -> None:
+    async def run(self, api: Api, overrides: Sequence[str] = ()) -> None:
         """Works until cancelled; raises FencedError when another instance has taken over."""
-        for what in sorted(self._unknown):
-            self._ready.missing(what)
-        served = await self._discover()
-        self._writer = Writer(self._api, served.resource_api)
-        for kind in Kind:
-            if kind not in served.paths:
-                self.listed(kind, (), 0)
-        async with asyncio.TaskGroup() as group:
-            self._group = group
-            group.create_task(self._read())
-            for kind, path in served.paths.items():
-                group.create_task(Watch(self._api, kind, path, self).follow())
-            await self._settle(served, overrides)
+        served = await _discovered(api, self._readiness)
+        self._mirror = Mirror(
+            FeaturesObserved(
+                server_version=served.version,
+                features=features(served.major, served.minor, overrides),
+            )
+        )
+        self._writer = Writer(api, served.resource_api)
+        async with asyncio.TaskGroup() as self._group:
+            self._group.create_task(self._read())
+            for kind in Kind:
+                if kind in served.paths:
+                    watch = Watch(api, kind, served.paths[kind], self)
+                    self._group.create_task(watch.follow())
+                else:
+                    self.listed(kind, (), 0)
+            await self._settle()
 
     def listed(self, kind: Kind, objects: Sequence[KubeObject], version: int) -> None:
         """Takes a whole list in."""
-        for change in self.mirror.observed.replaced(kind, objects):
-            self._look(self.mirror.take_change(change))
-        self.mirror.saw(kind, version)
+        for change in self._mirror.observed.replaced(kind, objects):
+            self._look(self._mirror.take_change(change))
+        self._mirror.saw(kind, version)
         self._know(kind)
 
     def changed(self, change: Change, version: int) -> None:
         """Takes one change in."""
-        works = self.mirror.take_change(change)
-        self.mirror.saw(change.kind, version)
+        works = self._mirror.take_change(change)
+        self._mirror.saw(change.kind, version)
         self._look(works)
 
     def advanced(self, kind: Kind, version: int) -> None:
         """Takes in that nothing changed."""
-        self.mirror.saw(kind, version)
-
-    async def _discover(self) -> Served:
-        lacking = ""
-        while True:
-            try:
-                served = await discover(self._api)
-            except (NotServedError, ApiRefusedError, ApiUnreachableError) as error:
-                self._ready.there(lacking)
-                lacking = str(error)
-                self._ready.missing(lacking)
-                _log.error("cannot work with the API server", error=lacking)
-                await asyncio.sleep(DISCOVERY_PAUSE)
-            else:
-                self._ready.there(lacking)
-                return served
+        self._mirror.saw(kind, version)
 
     async def _read(self) -> None:
         async for batch in self._log.read(subjects=READS):
             for record in batch:
                 count_unreadable(record, writer=True)
-                self._look(self.mirror.take_record(record))
-            if not batch or self.mirror.recorded.applied >= self._epoch.sequence:
+                self._look(self._mirror.take_record(record))
+            if not batch or self._mirror.recorded.applied >= self._epoch.sequence:
                 self._know("log")
 
     def _know(self, what: str) -> None:
         """Nothing is decided before all is known: what is not seen yet would seem gone."""
-        self._unknown.discard(what)
-        self._ready.there(what)
+        self._unknown.pop(what, None)
+        self._readiness.there(what)
         if not self._open and not self._unknown:
             self._open = True
-            self._look(self.mirror.everything())
+            self._look(self._mirror.everything())
 
     def _look(self, works: Iterable[Work]) -> None:
         for work in works:
@@ -158,35 +146,23 @@ class Bridge:
         if self._open and self._due:
             self._wake.set()
 
-    async def _settle(self, served: Served, overrides: Sequence[str]) -> None:
-        first = True
+    async def _settle(self) -> None:
         while True:
             await self._wake.wait()
             self._wake.clear()
             works, self._due = self._due, {}
             WORK.set(len(works))
             self._send(works)
-            events = new_facts(self.mirror, works, self._actor)
-            if first:
-                events.extend(self._features(served, overrides))
-                first = False
+            events = new_facts(self._mirror, works, self._actor)
             for event in events:
                 FACTS.labels(event.fact.__struct_config__.tag).inc()
             if events:
                 await self._log.commit(events, epoch=self._epoch)
 
-    def _features(self, served: Served, overrides: Sequence[str]) -> Iterable[Envelope]:
-        fact = FeaturesObserved(
-            server_version=served.version,
-            features=features(served.major, served.minor, overrides),
-        )
-        if self.mirror.recorded.cluster.get(FEATURES) != fact:
-            yield enveloped(self.mirror, FEATURES, fact, self._actor)
-
     def _send(self, works: Iterable[Work]) -> None:
         loop = asyncio.get_running_loop()
         for work in works:
-            for write in next_writes(self.mirror, work, loop.time()):
+            for write in next_writes(self._mirror, work, loop.time()):
                 if isinstance(write, Later):
                     loop.call_later(write.seconds, self._look, (work,))
                 else:
@@ -196,16 +172,29 @@ class Bridge:
         what = type(write).__name__
         match await self._writer.write(write):
             case Done(version=version, body=body):
-                for field in end(self.mirror, write, version, body):
+                for field in end(self._mirror, write, version, body):
                     DROPPED.labels(field).inc()
                     _log.warning("field dropped by the API server", field=field)
             case Refused(status=status, message=message):
-                refuse(self.mirror, write, status, message)
+                refuse(self._mirror, write, status, message)
                 REFUSALS.labels(what).inc()
                 _log.error("write refused", what=what, status=status, message=message)
             case Stale():
-                self.mirror.attempts.ended(write.target, 0)
-        self._look(self.mirror.widened((write.work,)))
+                self._mirror.attempts.ended(write.target, 0)
+        self._look(self._mirror.widened((write.work,)))
+
+
+async def _discovered(api: Api, readiness: Readiness) -> Served:
+    """What the API server serves, as soon as that is enough; until then it is not ready."""
+    while True:
+        try:
+            return await discover(api)
+        except (NotServedError, ApiRefusedError, ApiUnreachableError) as error:
+            lacking = str(error)
+        readiness.missing(lacking)
+        _log.error("cannot work with the API server", error=lacking)
+        await asyncio.sleep(DISCOVERY_PAUSE)
+        readiness.there(lacking)
 
 
 async def serve(settings: BridgeSettings, readiness: Readiness) -> None:
@@ -226,7 +215,7 @@ async def serve(settings: BridgeSettings, readiness: Readiness) -> None:
                 log,
                 WRITER,
                 name,
-                lambda epoch: Bridge(log, api, epoch, readiness).run(settings.overrides),
+                lambda epoch: Bridge(log, epoch, readiness).run(api, settings.overrides),
             )
     finally:
         await log.close()

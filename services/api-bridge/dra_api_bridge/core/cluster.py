@@ -43,6 +43,8 @@ def _observed(mirror: Mirror, work: Work) -> ClusterFact | None:
         case Topic.POOL:
             slices = () if work.name in mirror.recorded.drivers else seen.slices(*work[1:])
             return _foreign(work, slices) if slices else None
+        case Topic.FEATURES:
+            return mirror.features
         case _:
             return None
 

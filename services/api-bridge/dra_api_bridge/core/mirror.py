@@ -8,10 +8,11 @@ from typing import Final
 
 from dra_api_bridge.core import folding
 from dra_api_bridge.core.attempts import Attempts
-from dra_api_bridge.core.objects import Kind, Topic, Work
+from dra_api_bridge.core.objects import FEATURES, Kind, Topic, Work
 from dra_api_bridge.core.observed import Change, Observed, is_finished
 from dra_api_bridge.core.recorded import ClaimRecord, Recorded
 from dra_shared.events.claims import ClaimWithdrawn, PodWithdrawn
+from dra_shared.events.cluster import FeaturesObserved
 from dra_shared.events.mirror import AllocationCleared
 from dra_shared.kube.claims import AllocationResult, ResourceClaim
 from dra_shared.kube.core import Pod
@@ -19,9 +20,13 @@ from dra_shared.log.protocol import Record
 
 
 class Mirror:
-    """All that the bridge knows. Each `take` returns what has to be looked at again."""
+    """All that the bridge knows. Each `take` returns what has to be looked at again.
 
-    def __init__(self) -> None:
+    `features` is what the API server accepts; it does not change while we are connected.
+    """
+
+    def __init__(self, features: FeaturesObserved) -> None:
+        self.features = features
         self.observed = Observed()
         self.recorded = Recorded()
         self.attempts = Attempts()
@@ -60,7 +65,7 @@ class Mirror:
 
     def everything(self) -> frozenset[Work]:
         """All that either side knows of."""
-        return self.widened(self.observed.everything() | self.recorded.everything())
+        return self.widened({FEATURES, *self.observed.everything(), *self.recorded.everything()})
 
     def consumers(self, record: ClaimRecord) -> tuple[Pod, ...]:
         """The pods that use what the claim was given and still want it, oldest decision first."""
