@@ -5,6 +5,8 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
+import msgspec
+
 from dra_devcluster.api.cluster import Cluster
 from dra_devcluster.api.routes import application
 from dra_devcluster.controllers.claims import ClaimController
@@ -45,6 +47,8 @@ async def _ended(task: asyncio.Task[None]) -> None:
 
 async def serve(settings: Settings) -> None:
     """Run everything until cancelled; says where on stdout as soon as it can be used."""
+    for place in settings.nodes:
+        msgspec.structs.replace(place, root=settings.root).make_folders()
     async with control_plane(Cluster(), settings.host, settings.port) as url:
         write_kubeconfig(settings.kubeconfig_path, url)
         sys.stdout.write(announcement(settings, url))

@@ -9,6 +9,8 @@ import msgspec
 from dra_devcluster.kubelet.client import Object
 from dra_shared.quantity import parse_quantity
 
+SOCKET_PATH_LIMIT: Final = 107
+TYPICAL_SOCKET: Final = "gpu.example.com-reg.sock"
 NODE_FORM: Final = "NAME[,cpu=8][,memory=32Gi][,pods=110]"
 VERSION: Final = "v1.37.2-devcluster"
 ZONE_LABELS: Final = {"kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"}
@@ -19,6 +21,16 @@ NODE_INFO_FIELDS: Final = (
     "kernelVersion",
     "kubeProxyVersion",
 )
+
+
+class PathTooLongError(Exception):
+    """No socket can lie that deep. The operator must choose a shorter root."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            f"a socket such as {path} would have a path of more than {SOCKET_PATH_LIMIT} bytes,"
+            " which no system allows: choose a shorter root folder"
+        )
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,7 +60,10 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
         return self.folder / "cdi"
 
     def make_folders(self) -> None:
-        """Make what a driver expects to find."""
+        """Make what a driver expects to find. Raises ``PathTooLongError``."""
+        longest = self.plugins_registry.absolute() / TYPICAL_SOCKET
+        if len(str(longest).encode()) > SOCKET_PATH_LIMIT:
+            raise PathTooLongError(longest)
         for folder in (self.plugins_registry, self.folder / "plugins", self.cdi):
             folder.mkdir(parents=True, exist_ok=True)
 
