@@ -15,6 +15,7 @@ from dra_cli.demo.manifests import EXAMPLES
 from dra_cli.exits import WrongError
 from dra_cli.local.child import NotReadyError, ProgramEndedError
 from dra_cli.local.layout import GPUS, Layout
+from dra_cli.local.ports import PortTakenError
 from dra_cli.local.system import LocalSystem
 
 HELP: Final = """\
@@ -59,7 +60,11 @@ def command(nodes: int, gpus: int, port: int, folder: Path | None) -> None:
     """Runs `dra up`."""
     names = tuple(f"worker-{number}" for number in range(nodes))
     with _run_folder(folder) as here:
-        run(_up(LocalSystem(here, Layout(nodes=names, gpus=gpus, port=port))))
+        try:
+            system = LocalSystem(here, Layout(nodes=names, gpus=gpus, port=port))
+        except PortTakenError as error:
+            raise click.UsageError(str(error)) from error
+        run(_up(system))
 
 
 async def _up(system: LocalSystem) -> None:

@@ -56,6 +56,7 @@ class Child:
         self.log = log
         self.starts = 0
         self.ended: int | None = None
+        self.retired = False
         self._process: asyncio.subprocess.Process | None = None
 
     async def run(self) -> int:
@@ -77,18 +78,18 @@ class Child:
             await self._process.wait()
             raise
 
+    @property
+    def pid(self) -> int:
+        """The process that runs now, 0 if none does."""
+        running = self._process is not None and self._process.returncode is None
+        return self._process.pid if running and self._process is not None else 0
+
     def signal(self, number: signal.Signals) -> bool:
         """Sends a signal; False if no process runs."""
         if self._process is None or self._process.returncode is not None:
             return False
         self._process.send_signal(number)
         return True
-
-    @property
-    def pid(self) -> int | None:
-        """The process that runs now."""
-        running = self._process is not None and self._process.returncode is None
-        return self._process.pid if running and self._process else None
 
     def error(self) -> ProgramEndedError | None:
         """Why the program is not running, if it ended for good."""

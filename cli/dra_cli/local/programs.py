@@ -7,9 +7,9 @@ from typing import Final
 
 from dra_cli.local.child import Program
 from dra_cli.local.layout import Folder, Layout
+from dra_cli.local.ports import LOCALHOST
 
 NATS_SERVER: Final = Path(sysconfig.get_path("scripts")) / "nats-server"
-LOCALHOST: Final = "127.0.0.1"
 
 
 def nats(folder: Path, port: int, monitor: int) -> Program:

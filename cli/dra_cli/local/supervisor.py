@@ -53,6 +53,17 @@ class Supervisor:
             child.ended = None
             self._tasks[name] = asyncio.create_task(self._keep(child))
 
+    async def retire(self, name: str) -> None:
+        """Ends a program in good order and forgets it; one of the same name may be started."""
+        self.child(name).retired = True
+        await self._stop(name)
+        del self._children[name], self._tasks[name]
+        self._groups = [tuple(n for n in group if n != name) for group in self._groups]
+
+    def pids(self) -> dict[str, int]:
+        """The processes that run now, by program."""
+        return {name: child.pid for name, child in self._children.items() if child.pid}
+
     def child(self, name: str) -> Child:
         """The program with this name; raises NoSuchProgramError."""
         if name not in self._children:
@@ -88,6 +99,8 @@ class Supervisor:
     async def _keep(self, child: Child) -> None:
         while not self._stopping.is_set():
             code = await child.run()
+            if child.retired:
+                return
             lives_on = self._restart and may_start_again(code)
             if not (lives_on or self._stopping.is_set()):
                 child.ended = code

@@ -8,8 +8,9 @@ from typing import Final, Self
 from dra_cli.local import programs
 from dra_cli.local.child import Program
 from dra_cli.local.layout import Folder, Layout
-from dra_cli.local.ports import free_ports
+from dra_cli.local.ports import LOCALHOST, free_ports, port_or_any
 from dra_cli.local.supervisor import Supervisor
+from dra_devcluster.kubeconfig import write_kubeconfig
 
 READY_WITHIN: Final = 30.0
 """Seconds from start to ready."""
@@ -18,6 +19,7 @@ READY_WITHIN: Final = 30.0
 class LocalSystem:
     """A context manager: inside, the system runs. `folder` is made if needed and never removed.
 
+    Raises PortTakenError when made; ProgramEndedError or NotReadyError when entered.
     Processes are named nats, devcluster (or kubelets), inventory, allocator, api-bridge (a second
     one allocator-2 and so on), and node-agent-NODE.
     """
@@ -27,9 +29,9 @@ class LocalSystem:
         self.folder = Folder(folder.resolve())
         nats, self._monitor, api, *self._service_ports = free_ports(3 + self.layout.services)
         self._nats_port = nats
-        self._api_port = self.layout.port or api
-        self.nats_url = f"nats://{programs.LOCALHOST}:{nats}"
-        self.api_url = f"http://{programs.LOCALHOST}:{self._api_port}"
+        self._api_port = port_or_any(self.layout.port, api)
+        self.nats_url = f"nats://{LOCALHOST}:{nats}"
+        self.api_url = f"http://{LOCALHOST}:{self._api_port}"
         self.kubeconfig = self.layout.kubeconfig or self.folder.cluster / "kubeconfig"
         self.supervisor = Supervisor(self.folder.logs, restart=self.layout.restart)
 
@@ -67,6 +69,7 @@ class LocalSystem:
 
     def _cluster(self) -> Iterator[Program]:
         if self.layout.kubeconfig is None:
+            write_kubeconfig(self.kubeconfig, self.api_url)  # the bridge starts at the same time
             yield programs.cluster(self.folder.cluster, self.layout, self._api_port)
         elif self.layout.kubelets:
             yield programs.kubelets(self.folder.cluster, self.layout, self._api_port)

@@ -148,8 +148,22 @@ async def test_stopping_kills_what_does_not_end_by_itself(
     await supervisor.ready(within=10)
     pid = supervisor.child("toy").pid
     await supervisor.stop()
-    assert pid is not None
+    assert pid
     assert gone(pid)
+
+
+async def test_a_retired_program_is_gone_and_its_name_is_free(
+    supervisor: Supervisor, tmp_path: Path
+) -> None:
+    supervisor.start(a_program(tmp_path))
+    await supervisor.ready(within=10)
+    pid = supervisor.pids()["toy"]
+    await supervisor.retire("toy")
+    assert gone(pid)
+    supervisor.check()
+    supervisor.start(a_program(tmp_path))
+    await supervisor.ready(within=10)
+    assert supervisor.child("toy").starts == 1
 
 
 async def test_an_unknown_name_is_answered_with_those_that_there_are(
