@@ -39,6 +39,8 @@ FAREWELL: Final = 2.0
 """Seconds that work in hand, and then the last facts, get when the agent stops."""
 
 RETRY: Final = 1.0
+SWEEP: Final = 10.0
+"""Seconds between tries to finish what could not be undone."""
 
 _log = structlog.get_logger()
 
@@ -133,6 +135,7 @@ class Agent:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._look_for_ever())
                 tasks.create_task(self._meet_log())
+                tasks.create_task(self._sweep_for_ever())
                 tasks.create_task(self._until_broken())
         finally:
             await _stop(servers)
@@ -200,7 +203,7 @@ class Agent:
         self._tell_devices()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._outbox.carry(log))
-            tasks.create_task(self._feed.follow(log, self._caught_up))
+            tasks.create_task(self._feed.follow(log, self._sweep))
             tasks.create_task(liveness.beat(client, self._node))
 
     async def _connect(self) -> Client:
@@ -235,7 +238,12 @@ class Agent:
             if name not in self._stocks:
                 write_changes(self._ledger, self._node, name, Report())
 
-    def _caught_up(self) -> None:
+    async def _sweep_for_ever(self) -> None:
+        while True:
+            self._sweep()
+            await asyncio.sleep(SWEEP)
+
+    def _sweep(self) -> None:
         for recovery in self._recoveries.values():
             recovery.sweep()
 

@@ -26,6 +26,23 @@ async def test_a_failure_at_the_third_device_undoes_the_second_then_the_first(no
         assert len(ids(await kubelet.prepare(C1))) == 6
 
 
+async def test_the_last_device_is_undone_first_and_the_rest_waits_for_it(node: Node) -> None:
+    await node.allocator.allocate(C1, "gpu-0", "gpu-1")
+    async with Kubelet(node) as kubelet:
+        ids(await kubelet.prepare(C1))
+        node.faults({"point": "tear_down", "effect": "raise", "device": "gpu-1"})
+        assert "gpu-1" in await kubelet.unprepare(C1)
+        assert node.effects("gpu-0") == [("set_up", C1.uid)]
+        assert node.claim_files() == {}, "no new container may see the devices"
+        node.faults()
+
+        async def gone() -> bool:
+            return not node.rows()
+
+        await until(gone, "the agent itself tries again", within=20)
+    assert [what for what, _ in node.effects("gpu-0")] == ["set_up", "torn_down"]
+
+
 @pytest.mark.parametrize("point", ["cdi_write", "cdi_rename"])
 async def test_without_its_cdi_file_a_claim_never_was_prepared(node: Node, point: str) -> None:
     """dra-driver-cpu#169."""

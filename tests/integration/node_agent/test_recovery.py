@@ -2,6 +2,7 @@
 
 import json
 
+import grpc
 import pytest
 from node import Kubelet, Node, a_claim, ids
 from node_facts import told
@@ -33,6 +34,24 @@ async def test_a_prepared_claim_can_be_resolved_from_disk_after_a_kill(prepared:
     await prepared.start()
     assert prepared.rows() == [(C1.uid, "gpu.example.com", "prepared")]
     assert prepared.effects("gpu-0") == [("set_up", C1.uid)]
+
+
+async def test_a_set_up_that_was_cut_off_is_finished_at_start_without_a_call(node: Node) -> None:
+    await node.allocator.allocate(C1, "gpu-0", "gpu-1")
+    node.faults({"point": "set_up_done", "effect": "kill", "device": "gpu-0"})
+    async with Kubelet(node) as kubelet:
+        with pytest.raises(grpc.aio.AioRpcError):
+            await kubelet.prepare(C1)
+    await until(node.died, "the agent is dead")
+    node.faults()
+    await node.start()
+
+    async def finished() -> bool:
+        return bool(node.rows("prepared"))
+
+    await until(finished, "the claim is prepared")
+    assert len(node.claim_files()) == 1
+    assert node.effects("gpu-0") == node.effects("gpu-1") == [("set_up", C1.uid)]
 
 
 async def test_a_lost_cdi_file_is_rebuilt_by_the_next_prepare(prepared: Node) -> None:

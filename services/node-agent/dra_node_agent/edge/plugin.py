@@ -1,7 +1,7 @@
 """What the kubelet's calls mean, whatever version they come in: in turn, bounded, accounted for."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from typing import Final, TypeVar
 
 import msgspec
@@ -51,11 +51,13 @@ class Plugin:
 
     async def prepare(self, claim: ObjectRef) -> tuple[PreparedDevice, ...] | Refused:
         """What the kubelet gets for one claim."""
-        return await self._answer("prepare", claim, lambda: self._prepare(claim))
+        answer = self._turns.take(self._key(claim), lambda: self._prepare(claim), self._patience)
+        return await self._account("prepare", claim, answer)
 
     async def unprepare(self, claim: ObjectRef) -> Refused | None:
         """None once nothing of the claim is left."""
-        return await self._answer("unprepare", claim, lambda: self._unprepare(claim))
+        answer = self._turns.take(self._key(claim), lambda: self._unprepare(claim), self._patience)
+        return await self._account("unprepare", claim, answer)
 
     async def inventory(self) -> Inventory:
         """The driver's devices as they were when the agent looked last."""
@@ -64,24 +66,39 @@ class Plugin:
 
     def resume(self, claim: ObjectRef) -> None:
         """Goes on, in its turn, with a set-up that an earlier process did not finish."""
-        self._turns.begin(self._key(claim), lambda: self._prepare(claim))
+        self._turns.begin(
+            self._key(claim), lambda: self._account("resume", claim, self._prepare(claim))
+        )
 
     def sweep(self, claim: ObjectRef) -> None:
-        """Undoes, in its turn, what is known to be of no use to anybody any more."""
-        self._turns.begin(self._key(claim), lambda: self._unprepare(claim))
+        """Undoes what is known to be of no use to anybody any more, unless it is being worked on."""
+        if not self._turns.busy(self._key(claim)):
+            self._turns.begin(
+                self._key(claim), lambda: self._account("sweep", claim, self._unprepare(claim))
+            )
 
-    async def _answer(
-        self, call: str, claim: ObjectRef, work: Callable[[], Awaitable[T | Refused]]
+    async def _account(
+        self, call: str, claim: ObjectRef, work: Awaitable[T | Refused]
     ) -> T | Refused:
+        """What the work comes to, noted in one line and in the metrics."""
         clock = asyncio.get_running_loop().time
         began = clock()
         try:
-            outcome = await self._turns.take(self._key(claim), work, self._patience)
+            outcome = await work
         except StillBusyError:
-            outcome = Refused(
-                cause=f"claim {claim} is still being worked on after {self._patience:g} s"
-            )
-        self._account(call, claim, outcome, clock() - began)
+            busy = f"claim {claim} is still being worked on after {self._patience:g} s"
+            outcome = Refused(cause=busy)
+        seconds = clock() - began
+        line = _log.bind(
+            driver=self.driver, claim=str(claim), uid=claim.uid, seconds=round(seconds, 4)
+        )
+        if isinstance(outcome, Refused):
+            meters.CALLS.labels(self.driver, call, "refused").observe(seconds)
+            meters.REFUSALS.labels(self.driver, call, str(outcome.permanent).lower()).inc()
+            line.warning("refused", call=call, cause=outcome.cause, permanent=outcome.permanent)
+        else:
+            meters.CALLS.labels(self.driver, call, "ok").observe(seconds)
+            line.info("done", call=call)
         return outcome
 
     async def _prepare(self, claim: ObjectRef) -> tuple[PreparedDevice, ...] | Refused:
@@ -125,18 +142,6 @@ class Plugin:
                 device=refused.device,
             )
         )
-
-    def _account(self, call: str, claim: ObjectRef, outcome: object, seconds: float) -> None:
-        line = _log.bind(
-            driver=self.driver, claim=str(claim), uid=claim.uid, seconds=round(seconds, 4)
-        )
-        refused = isinstance(outcome, Refused)
-        meters.CALLS.labels(self.driver, call, "refused" if refused else "ok").observe(seconds)
-        if isinstance(outcome, Refused):
-            meters.REFUSALS.labels(self.driver, call, str(outcome.permanent).lower()).inc()
-            line.warning(f"{call} refused", cause=outcome.cause, permanent=outcome.permanent)
-        else:
-            line.info(f"{call} done")
 
     def _key(self, claim: ObjectRef) -> str:
         return f"{self.driver}/{claim.uid}"

@@ -60,9 +60,17 @@ class Recovery:
                 self._ledger.tell(self._preparation.prepared_fact(record))
 
     def sweep(self) -> None:
-        """Undoes what a reboot ended and the log has released since: no container can use it."""
+        """Tries again what could not be undone, and undoes what a release ended over a reboot.
+
+        A claim that is set up in this boot is left alone: its containers may still run.
+        """
         for record in self._ledger.live(self._driver.name):
-            if record.phase is Phase.ACCEPTED and self._ledger.allocation(record.claim.uid) is None:
+            released = (
+                record.phase is Phase.ACCEPTED
+                and self._ledger.knows_log
+                and self._ledger.allocation(record.claim.uid) is None
+            )
+            if released or record.phase is Phase.UNDOING:
                 self._plugin.sweep(record.claim)
 
     async def _take_up(self, record: ClaimRecord, boot_id: str) -> None:

@@ -34,6 +34,10 @@ class Turns:
         """Queues the work behind what was asked for the key before, and does not wait."""
         _ = self._queue(key, work)
 
+    def busy(self, key: str) -> bool:
+        """Whether there is unfinished work for the key."""
+        return key in self._last
+
     async def settle(self, patience: float) -> None:
         """Waits for all jobs, then stops those that would not end."""
         while jobs := tuple(self._last.values()):
