@@ -58,6 +58,13 @@ class ClaimPromises:
         wanted = {"allocationMode": "ExactCount", "count": 1, "deviceClassName": "gpu.example.com"}
         assert asked["exactly"] == wanted
 
+    async def test_a_claim_without_requests_has_null_for_them(
+        self, api: Api, namespace: str
+    ) -> None:
+        claims = f"{DRA}/namespaces/{namespace}/resourceclaims"
+        claim = await api.create(claims, {"metadata": {"name": "none"}, "spec": {}})
+        assert claim["spec"] == {"devices": {"requests": None}}
+
     async def test_the_spec_of_a_claim_never_changes(self, api: Api, namespace: str) -> None:
         claims = f"{DRA}/namespaces/{namespace}/resourceclaims"
         await api.create(claims, a_claim("one"))

@@ -18,5 +18,5 @@ def short_path() -> Iterator[Path]:
 @pytest.fixture
 async def cluster(short_path: Path) -> AsyncIterator[Running]:
     """A devcluster with the node ``node-a``, whose kubelet wipes slices after half a second."""
-    async with devcluster(short_path, wipe_after=0.5) as running:
+    async with devcluster(short_path) as running:
         yield running

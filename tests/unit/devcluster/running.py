@@ -78,19 +78,32 @@ class Running(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def devcluster(root: Path, wipe_after: float | None = None) -> AsyncIterator[Running]:
-    """API server, controllers and the kubelet of one node."""
-    async with control_plane(Cluster(), "127.0.0.1", 0) as url, Api(url) as api:
-        settings = KubeletSettings(root=root, places=[Place(name=NODE)], wipe_after=wipe_after)
-        kubelets = asyncio.create_task(run_kubelets(Connection(url), settings))
+async def kubelet(
+    api: Api, url: str, place: Place, wipe_after: float | None
+) -> AsyncIterator[None]:
+    """The stand-in for one node of any API server, from its registration on."""
+    settings = KubeletSettings(root=place.root, places=[place], wipe_after=wipe_after)
+    running = asyncio.create_task(run_kubelets(Connection(url), settings))
 
-        async def ready() -> bool:
-            assert not kubelets.done(), kubelets.exception()
-            return bool((await api.get(f"{CORE}/nodes"))["items"])
+    async def registered() -> bool:
+        assert not running.done(), running.exception()
+        return await api.exists(f"{CORE}/nodes/{place.name}")
 
-        try:
-            await until(ready, "the node is registered")
-            yield Running(api, url, root)
-        finally:
-            kubelets.cancel()
-            await asyncio.wait([kubelets])
+    try:
+        await until(registered, "the node is registered")
+        yield
+    finally:
+        running.cancel()
+        await asyncio.wait([running])
+
+
+@asynccontextmanager
+async def devcluster(root: Path) -> AsyncIterator[Running]:
+    """API server, controllers and the kubelet of one node, which soon wipes lost slices."""
+    place = Place(name=NODE, root=root)
+    async with (
+        control_plane(Cluster(), "127.0.0.1", 0) as url,
+        Api(url) as api,
+        kubelet(api, url, place, wipe_after=0.5),
+    ):
+        yield Running(api, url, root)

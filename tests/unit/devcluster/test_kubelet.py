@@ -1,13 +1,13 @@
 """What the kubelet stand-in does with pods, drivers and slices, over real sockets."""
 
-from pathlib import Path
 from typing import Any
 
 from contract.kubernetes_api.client import DRA
 from unit.devcluster import drivers
-from unit.devcluster.running import CLAIMS, NODE, PODS, Running, devcluster
+from unit.devcluster.running import CLAIMS, NODE, PODS, Running, kubelet
 from waiting import until
 
+from dra_devcluster.kubelet.place import Place
 from e2e.controlplane.objects import a_claim, a_pod, a_slice, from_claim
 
 
@@ -125,6 +125,17 @@ async def test_a_driver_that_speaks_only_the_older_version_is_used(cluster: Runn
         assert driver.prepared == [uid]
 
 
+async def test_a_driver_that_was_started_again_is_used_again(cluster: Running) -> None:
+    uid = await cluster.allocated_claim()
+    with drivers.running(cluster.folder):
+        await cluster.start_pod("pod")
+        await cluster.until_running("pod")
+    with drivers.running(cluster.folder) as second:
+        await cluster.api.call("DELETE", f"{PODS}/pod")
+        await cluster.until_gone(f"{PODS}/pod")
+        assert (second.prepared, second.unprepared) == ([], [uid])
+
+
 async def test_a_plugin_that_is_no_driver_is_refused_with_a_reason(cluster: Running) -> None:
     with drivers.running(cluster.folder, kind="CSIPlugin") as driver:
 
@@ -151,10 +162,22 @@ async def test_slices_go_when_their_driver_has_been_away_long_enough(cluster: Ru
     assert await cluster.api.exists(f"{slices}/{NODE}-net.example.com")
 
 
-async def test_the_slices_of_a_node_go_when_its_kubelet_starts(tmp_path: Path) -> None:
-    async with devcluster(tmp_path) as kept:
-        await kept.api.create(f"{DRA}/resourceslices", a_slice(NODE, 1))
-        assert await kept.api.exists(f"{DRA}/resourceslices/{NODE}-gpu.example.com")
+async def test_the_slices_of_a_node_go_when_its_kubelet_starts(cluster: Running) -> None:
+    slices = f"{DRA}/resourceslices"
+    for node in (NODE, "node-b"):
+        await cluster.api.create(slices, a_slice(node, 1))
+    async with kubelet(cluster.api, cluster.url, Place(name="node-b", root=cluster.root), 0.5):
+        await cluster.until_gone(f"{slices}/node-b-gpu.example.com")
+    assert await cluster.api.exists(f"{slices}/{NODE}-gpu.example.com")
+
+
+async def test_a_kubelet_leaves_slices_alone_when_told_to(cluster: Running) -> None:
+    await cluster.api.create(f"{DRA}/resourceslices", a_slice("node-b", 1))
+    place = Place(name="node-b", root=cluster.root)
+    async with kubelet(cluster.api, cluster.url, place, wipe_after=None):
+        await cluster.api.create(PODS, a_pod("there", nodeName="node-b"))
+        await cluster.until_running("there")
+    assert await cluster.api.exists(f"{DRA}/resourceslices/node-b-gpu.example.com")
 
 
 async def test_a_pod_without_claims_runs_at_once(cluster: Running) -> None:

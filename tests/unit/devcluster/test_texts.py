@@ -14,7 +14,7 @@ from dra_devcluster.api.timestamps import timestamp
 from dra_devcluster.kubelet.cdi import CdiError, Edits, edits_for
 from dra_devcluster.kubelet.connection import KubeconfigError, from_kubeconfig
 from dra_devcluster.kubelet.environment import environment, log_lines
-from dra_devcluster.kubelet.place import parse_place
+from dra_devcluster.kubelet.place import PathTooLongError, Place, parse_place
 from dra_devcluster.settings import parse_arguments
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
@@ -81,6 +81,11 @@ def test_a_broken_cdi_file_is_named(tmp_path: Path) -> None:
 def test_a_node_is_read_from_one_word() -> None:
     place = parse_place("node-a,cpu=4,memory=8Gi")
     assert (place.name, place.cpu, place.memory, place.pods) == ("node-a", "4", "8Gi", "110")
+
+
+def test_a_root_too_deep_for_sockets_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(PathTooLongError, match="choose a shorter root"):
+        Place(name="n" * 60, root=tmp_path / ("d" * 60)).make_folders()
 
 
 @pytest.mark.parametrize("text", ["a,colour=red", "a,cpu", "a,cpu=many"])
