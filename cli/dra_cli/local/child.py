@@ -79,10 +79,10 @@ class Child:
             raise
 
     @property
-    def pid(self) -> int:
-        """The process that runs now, 0 if none does."""
+    def pid(self) -> int | None:
+        """The process that runs now."""
         running = self._process is not None and self._process.returncode is None
-        return self._process.pid if running and self._process is not None else 0
+        return self._process.pid if running and self._process else None
 
     def signal(self, number: signal.Signals) -> bool:
         """Sends a signal; False if no process runs."""
