@@ -1,7 +1,8 @@
 """What a selector looks at: the ``device`` of one evaluation."""
 
 from collections.abc import Mapping
-from typing import Any
+from sys import intern
+from typing import Any, Final
 
 from kube_cel.errors import EvaluationError
 from kube_cel.values.maps import DomainMap
@@ -12,15 +13,19 @@ Attribute = Any
 """bool, int, str, Semver, or a tuple of one of them."""
 
 
+_ORDINARY_LENGTH: Final = 512
+
+
 class Device:
     """
     One device as a selector sees it; do not change it afterwards.
 
     ``attributes`` and ``capacity`` are by domain, then by identifier. An
-    ``allow_multiple_allocations`` that is not set reads as false.
+    ``allow_multiple_allocations`` that is not set reads as false. ``ordinary`` tells that no
+    attribute is so long that going through it could come near a cost limit.
     """
 
-    __slots__ = ("attributes", "capacity", "driver", "fields", "multiple")
+    __slots__ = ("attributes", "capacity", "driver", "fields", "multiple", "ordinary")
 
     def __init__(
         self,
@@ -31,15 +36,22 @@ class Device:
         allow_multiple_allocations: bool | None = None,
     ) -> None:
         self.driver = driver
-        self.attributes = DomainMap({d: dict(values) for d, values in attributes.items()})
-        self.capacity = DomainMap({d: dict(values) for d, values in capacity.items()})
+        self.attributes = {domain: dict(values) for domain, values in attributes.items()}
+        self.capacity = {domain: dict(values) for domain, values in capacity.items()}
         self.multiple = bool(allow_multiple_allocations)
+        self.ordinary = all(
+            _is_ordinary(value) for values in attributes.values() for value in values.values()
+        )
         self.fields: dict[str, object] = {
             "driver": driver,
-            "attributes": self.attributes,
-            "capacity": self.capacity,
+            "attributes": DomainMap(self.attributes),
+            "capacity": DomainMap(self.capacity),
             "allowMultipleAllocations": self.multiple,
         }
+
+
+def _is_ordinary(value: Attribute) -> bool:
+    return value.__class__ not in (str, tuple) or len(value) <= _ORDINARY_LENGTH
 
 
 def device_from(
@@ -55,8 +67,9 @@ def device_from(
     An attribute is ``{"string": ..}``, ``{"int": ..}`` and so on, a capacity
     ``{"value": "80Gi"}``; names without a domain go under the driver's. Raises
     ``EvaluationError`` for a value that no device may have: such a device fails every
-    selector.
+    selector. Names and texts are interned: thousands of devices share a few of them.
     """
+    driver = intern(driver)
     by_domain: dict[str, dict[str, Attribute]] = {}
     for name, attribute in attributes.items():
         domain, identifier = _qualified(name, driver)
@@ -75,7 +88,7 @@ def device_from(
 
 def _qualified(name: str, driver: str) -> tuple[str, str]:
     domain, slash, identifier = name.partition("/")
-    return (domain, identifier) if slash else (driver, name)
+    return (intern(domain), intern(identifier)) if slash else (driver, intern(name))
 
 
 def _value(attribute: Mapping[str, Any]) -> Attribute:
@@ -100,6 +113,6 @@ _FIELDS = (
     ("versions", lambda texts: tuple(map(_version, texts))),
     ("int", int),
     ("bool", bool),
-    ("string", str),
+    ("string", intern),
     ("version", _version),
 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Hashable
 from functools import cached_property
+from typing import Final
 
 import msgspec
 
@@ -10,8 +11,12 @@ from kube_cel.device import Device
 from kube_cel.errors import EvaluationError, NotBooleanError
 from kube_cel.estimate import estimate
 from kube_cel.evaluation.frame import COST_LIMIT, Evaluate, Failure, Frame
+from kube_cel.generated import TROUBLE, Fast, generate
 from kube_cel.projection import Leaf, leaves, projected
 from kube_cel.values.typenames import name_of
+
+_OFTEN: Final = 64
+"""Generating the fast way costs as much as about this many evaluations without it."""
 
 Expired = Callable[[], bool]
 """Says whether an evaluation has to stop; asked every 100 steps of its loops."""
@@ -25,13 +30,20 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 class Program:
-    """A compiled expression. It has no state that an evaluation changes: share it freely."""
+    """
+    A compiled expression, to be shared freely.
+
+    All that an evaluation leaves behind is a count: an expression that is asked often gets
+    a fast way, generated once, with the same answers.
+    """
 
     def __init__(self, text: str, checked: Checked, run: Evaluate, slots: int) -> None:
         self.text = text
         self._checked = checked
         self._run = run
         self._slots = slots
+        self._asked = 0
+        self._fast: Fast | None = None
 
     @cached_property
     def estimated_cost(self) -> int:
@@ -57,7 +69,17 @@ class Program:
 
     def matches(self, device: Device, *, expired: Expired | None = None) -> bool:
         """Whether the device fits. Raises ``EvaluationError`` if the expression has no answer."""
+        if self._fast is not None and device.ordinary:
+            try:
+                quick = self._fast(device)
+            except TROUBLE:
+                quick = None
+            if quick is True or quick is False:
+                return quick
         value = self.evaluate(device, expired=expired).value
+        self._asked += 1
+        if self._asked == _OFTEN:
+            self._fast = generate(self.text, self._checked)
         if value is True or value is False:
             return value
         raise NotBooleanError(name_of(value))

@@ -6,7 +6,7 @@ the flag for multiple allocations. Two devices that agree in all leaves of a pro
 included, get the same answer from it at the same cost.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Final, TypeAlias
 
 from kube_cel.checked import Checked
@@ -17,7 +17,8 @@ from kube_cel.values.semver import Semver
 
 Leaf: TypeAlias = tuple[str, ...]
 """("driver",), ("multi",), ("attr", domain, id), ("attr", domain), ("attr",); "cap" likewise."""
-_Path: TypeAlias = tuple[str, ...]
+Path: TypeAlias = tuple[str, ...]
+"""Keys from the device down: ("attributes", domain, id), at most."""
 
 _KINDS: Final = {
     "attributes": "attr",
@@ -25,7 +26,7 @@ _KINDS: Final = {
     "driver": "driver",
     "allowMultipleAllocations": "multi",
 }
-_INDEXES: Final = frozenset({"_[_]", "_[?_]", "_?._"})
+_OPTIONAL: Final = frozenset({"_[?_]", "_?._"})
 _LEAF: Final = 3
 
 
@@ -36,14 +37,36 @@ def leaves(checked: Checked) -> frozenset[Leaf] | None:
     return None if () in reader.found else frozenset(reader.found)
 
 
+def path_of(node: Node, names: Mapping[str, Path | None], *, strict: bool = False) -> Path | None:
+    """
+    Where in the device a chain leads, None if it does not start there.
+
+    ``names`` says where bound names lead. A strict path has no optional links.
+    """
+    match node:
+        case Ident(name=name):
+            return names.get(name, () if name == "device" else None)
+        case Select(operand=operand, field=key):
+            base = path_of(operand, names, strict=strict)
+        case Call(function=function, args=(operand, Literal(value=str(key)))) if (
+            function == "_[_]" or (function in _OPTIONAL and not strict)
+        ):
+            base = path_of(operand, names, strict=strict)
+        case _:
+            return None
+    if base is None or len(base) >= _LEAF:
+        return None if strict else base
+    return (*base, key)
+
+
 class _Reader:
     """Collects the paths at which an expression stops following the device."""
 
     def __init__(self) -> None:
         self.found: set[Leaf] = set()
 
-    def visit(self, node: Node, names: dict[str, _Path | None]) -> None:
-        path = self._path(node, names)
+    def visit(self, node: Node, names: Mapping[str, Path | None]) -> None:
+        path = path_of(node, names)
         if path is not None:
             self._note(path)
             return
@@ -51,7 +74,7 @@ class _Reader:
             case Comprehension():
                 self._visit_loop(node, names)
             case Call(function="@in", args=(Literal(value=str(key)), container)):
-                inside = self._path(container, names)
+                inside = path_of(container, names)
                 if inside is not None and len(inside) == _LEAF - 1:
                     self._note((*inside, key))
                 else:
@@ -60,13 +83,13 @@ class _Reader:
                 for child in children(node):
                     self.visit(child, names)
 
-    def _visit_loop(self, node: Comprehension, names: dict[str, _Path | None]) -> None:
+    def _visit_loop(self, node: Comprehension, names: Mapping[str, Path | None]) -> None:
         self.visit(node.range, names)
         inner = dict(names)
         inner[node.variable] = None
         if node.second_variable is not None:
             inner[node.second_variable] = None
-        inner[node.accumulator] = self._path(node.init, names) if node.is_bind else None
+        inner[node.accumulator] = path_of(node.init, names) if node.is_bind else None
         if inner[node.accumulator] is None:
             self.visit(node.init, names)
         if not node.is_bind:
@@ -74,27 +97,7 @@ class _Reader:
             self.visit(node.step, inner)
         self.visit(node.result, inner)
 
-    def _path(self, node: Node, names: dict[str, _Path | None]) -> _Path | None:
-        """Where in the device a chain leads, None if it does not start there."""
-        match node:
-            case Ident(name=name):
-                return names.get(name, () if name == "device" else None)
-            case Select(operand=operand, field=field):
-                return self._longer(operand, field, names)
-            case Call(function=function, args=(operand, Literal(value=str(key)))) if (
-                function in _INDEXES
-            ):
-                return self._longer(operand, key, names)
-            case _:
-                return None
-
-    def _longer(self, operand: Node, key: str, names: dict[str, _Path | None]) -> _Path | None:
-        base = self._path(operand, names)
-        if base is None or len(base) >= _LEAF:
-            return base
-        return (*base, key)
-
-    def _note(self, path: _Path) -> None:
+    def _note(self, path: Path) -> None:
         self.found.add((_KINDS.get(path[0], path[0]), *path[1:]) if path else ())
 
 

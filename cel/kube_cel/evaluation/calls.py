@@ -112,6 +112,23 @@ def plan_variadic(
     return run
 
 
+def plan_known(
+    implement: Implementation, cost: RuntimeCost | None, args: tuple[object, ...]
+) -> Evaluate | None:
+    """A call whose value is worked out once and charged each time, None if it fails."""
+    try:
+        value = implement(*args)
+    except EvaluationError:
+        return None
+    amount = 1 if cost is None else cost(value, *args)
+
+    def run(frame: Frame) -> object:
+        frame.charge(amount)
+        return value
+
+    return run
+
+
 def failed(error: EvaluationError) -> Failure:
     """The error as a value; one that stops the evaluation goes on instead."""
     if isinstance(error, AbortedError):

@@ -19,7 +19,7 @@ def plan_membership(element: Evaluate, elements: object) -> Plan | None:
         return constant_plan(value=False)
     if any(candidate.__class__ not in _IN_SETS for candidate in elements):
         return None
-    members = frozenset(map(_member, elements))
+    members = frozenset(map(member_key, elements))
 
     def run(frame: Frame) -> object:
         value = element(frame)
@@ -28,11 +28,11 @@ def plan_membership(element: Evaluate, elements: object) -> Plan | None:
             return value in members
         if kind is Failure:
             return value
-        return _member(value) in members
+        return member_key(value) in members
 
     return Plan(run)
 
 
-def _member(value: object) -> object:
+def member_key(value: object) -> object:
     """Numbers of all kinds are equal if Python says so, booleans are no numbers."""
     return value if value.__class__ in _NUMBERS else map_key(value)

@@ -10,7 +10,13 @@ from typing import Final
 from kube_cel.checked import Checked, Resolution
 from kube_cel.errors import EvaluationError
 from kube_cel.evaluation import chains, folds, logic
-from kube_cel.evaluation.calls import implementation, plan_call, plan_variadic, runtime_cost
+from kube_cel.evaluation.calls import (
+    implementation,
+    plan_call,
+    plan_known,
+    plan_variadic,
+    runtime_cost,
+)
 from kube_cel.evaluation.frame import Evaluate, Failure, Frame
 from kube_cel.evaluation.literals import plan_list, plan_map, plan_message
 from kube_cel.evaluation.membership import plan_membership
@@ -48,6 +54,8 @@ FOLDED: Final = frozenset(
 )
 """Conversions of a constant are worked out when the program is made."""
 _INDEXES: Final = frozenset({"_[_]", "_[?_]", "_?._"})
+_PARSERS: Final = frozenset({"cidr", "ip", "quantity", "semver", "url"})
+"""Of a constant text they give the same value each time, though each time is charged."""
 _PATTERNS: Final = frozenset({"find", "findAll", "matches"})
 
 
@@ -199,6 +207,10 @@ class Planner:
             implement = folds.append
         runs = tuple(arg.run for arg in args)
         cost = runtime_cost(resolution)
+        if node.function in _PARSERS and all(arg.is_constant for arg in args):
+            known = plan_known(implement, cost, tuple(arg.constant for arg in args))
+            if known is not None:
+                return Plan(known)
         if pattern_known:
             return Plan(plan_variadic(implement, cost, runs))
         return Plan(plan_call(implement, cost, runs))

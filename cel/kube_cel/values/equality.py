@@ -146,13 +146,10 @@ def _order(a: Any, b: Any) -> int:
     return int(a > b) - int(a < b)
 
 
-def size(value: Any) -> int:
+def size(value: object) -> int:
     """Code points, bytes, elements or entries; 1 for a value that has no parts."""
-    if value.__class__ in _SIZED:
+    if isinstance(value, str | bytes | tuple | dict):
         return len(value)
     if isinstance(value, Ip | Cidr):
         return value.size
     return 1
-
-
-_SIZED: Final = frozenset({str, bytes, tuple, dict, DomainMap})

@@ -24,15 +24,20 @@ _STEP: Final = 32
 
 
 class Quantity:
-    """``value * 10**scale``. ``small`` is the 64-bit form, ``derived`` a result of add or sub."""
+    """
+    ``value * 10**scale``, which is ``amount`` billionths: no quantity has a finer part.
 
-    __slots__ = ("derived", "scale", "small", "value")
+    ``small`` tells the 64-bit form, ``derived`` a result of add or sub.
+    """
+
+    __slots__ = ("amount", "derived", "scale", "small", "value")
 
     def __init__(
         self, value: int, scale: int = 0, *, small: bool = True, derived: bool = False
     ) -> None:
         self.value = value
         self.scale = scale
+        self.amount = value * 10 ** (scale - _NANO) if value else 0
         self.small = small
         self.derived = derived
 
@@ -49,11 +54,7 @@ class Quantity:
 
     def compare(self, other: "Quantity") -> int:
         """-1, 0 or 1, exactly."""
-        if self.scale == other.scale:
-            return _order(self.value, other.value)
-        low = min(self.scale, other.scale)
-        mine = self.value * 10 ** (self.scale - low)
-        return _order(mine, other.value * 10 ** (other.scale - low))
+        return (self.amount > other.amount) - (self.amount < other.amount)
 
     def plus(self, other: "Quantity", sign: int = 1) -> "Quantity":
         """The sum, or with sign -1 the difference."""
@@ -151,7 +152,3 @@ def _power_of_ten(exponent: int) -> float:
         return float(f"1e{exponent // _STEP * _STEP}") * float(f"1e{exponent % _STEP}")
     down = -exponent
     return float(f"1e-{down // _STEP * _STEP}") / float(f"1e{down % _STEP}")
-
-
-def _order(a: int, b: int) -> int:
-    return (a > b) - (a < b)

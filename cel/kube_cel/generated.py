@@ -1,0 +1,237 @@
+"""
+The fast way: a selector as one Python expression, for those that run on many devices.
+
+Only for what needs no loop and can never come near the cost limit, and it counts no cost.
+Whatever does not fit while it runs (a missing key, a value of another type) raises, and the
+exact way decides. So it may only answer True or False, and only what the exact way would.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from kube_cel.checked import Checked
+from kube_cel.device import Device
+from kube_cel.errors import EvaluationError
+from kube_cel.evaluation.calls import implementation
+from kube_cel.evaluation.membership import member_key
+from kube_cel.projection import Path, path_of
+from kube_cel.syntax import Call, Comprehension, ListLiteral, Literal, Node, Select
+from kube_cel.types import BOOL, QUANTITY
+from kube_cel.values.equality import equal
+from kube_cel.values.maps import EMPTY
+from kube_cel.values.quantity import Quantity
+
+Fast = Callable[[Device], object]
+
+TROUBLE: Final = (EvaluationError, LookupError, TypeError, AttributeError, ValueError)
+"""What a generated expression raises where it does not fit."""
+_MAX_TEXT: Final = 2_048
+_MAX_CODE: Final = 8_192
+_MAX_BRACKETS: Final = 180
+"""Python reads no more than 200 inside one another; counting all of them is close enough."""
+_DOMAINS: Final = {"attributes": "d.attributes", "capacity": "d.capacity"}
+_FIELDS: Final = {"driver": "d.driver", "allowMultipleAllocations": "d.multiple"}
+_COMPARISONS: Final = {"_<_": "<", "_<=_": "<=", "_>_": ">", "_>=_": ">="}
+_TEMPLATES: Final = {
+    "starts_with_string": "{0}.startswith({1})",
+    "ends_with_string": "{0}.endswith({1})",
+    "quantity_is_greater_than": "({0}.amount > {1}.amount)",
+    "quantity_is_less_than": "({0}.amount < {1}.amount)",
+    "quantity_compare_to": "((({2} := {0}.amount) > ({3} := {1}.amount)) - ({2} < {3}))",
+    "semver_is_greater_than": "({0}.order > {1}.order)",
+    "semver_is_less_than": "({0}.order < {1}.order)",
+    "semver_compare_to": "((({2} := {0}.order) > ({3} := {1}.order)) - ({2} < {3}))",
+}
+"""By overload; an operand of another type lacks the attribute, which is trouble."""
+_CHEAP: Final = frozenset(
+    (
+        *("quantity", "semver", "isQuantity", "isSemver", "isInteger", "asInteger", "sign"),
+        *("major", "minor", "patch", "asApproximateFloat", "isGreaterThan", "isLessThan"),
+        *("compareTo", "contains", "startsWith", "endsWith", "matches", "lowerAscii"),
+        *("upperAscii", "trim", "substring", "charAt", "size", "type", "int", "double"),
+        *("string", "bool", "_+_", "_-_", "_*_", "_/_", "_%_", "-_", *_COMPARISONS),
+    )
+)
+"""Functions whose cost grows with the text and the device no faster than linearly."""
+
+
+class UnsupportedError(Exception):
+    """The expression is not one that the fast way can take."""
+
+
+def generate(text: str, checked: Checked) -> Fast | None:
+    """The fast way for an expression, None if it has to go the exact way."""
+    if len(text) > _MAX_TEXT:
+        return None
+    generator = _Generator(checked)
+    try:
+        code = generator.boolean(checked.root, {})
+    except (UnsupportedError, EvaluationError):
+        return None
+    if len(code) > _MAX_CODE or code.count("(") > _MAX_BRACKETS:
+        return None
+    scope = generator.names
+    exec(f"def fast(d):\n    return {code}", scope)  # noqa: S102 - made of our own templates and constants
+    fast: Fast = scope["fast"]
+    return fast
+
+
+class _Generator:
+    """One pass over one tree; constants get names in the generated function's scope."""
+
+    def __init__(self, checked: Checked) -> None:
+        self._checked = checked
+        self._variables = 0
+        self.names: dict[str, Any] = {"equal": equal, "no": _no, "EMPTY": EMPTY}
+
+    def boolean(self, node: Node, bound: dict[str, Path | None]) -> str:
+        """Code for a node that has to be true or false."""
+        code = self.code(node, bound)
+        if self._checked.type(node) == BOOL:
+            return code
+        name = self._variable()
+        return f"({name} if ({name} := {code}) is True or {name} is False else no())"
+
+    def code(self, node: Node, bound: dict[str, Path | None]) -> str:
+        """Code for a node. Raises ``UnsupportedError`` for what has no fast way."""
+        path = path_of(node, bound, strict=True)
+        if path is not None and not (isinstance(node, Select) and node.test_only):
+            return _read(path)
+        match node:
+            case Literal(value=value):
+                return self._constant(value)
+            case Select(operand=operand, field=field, test_only=True):
+                return f"({field!r} in {_domain(path_of(operand, bound, strict=True))})"
+            case Call():
+                return self._call(node, bound)
+            case Comprehension() if node.is_bind:
+                return self._bind(node, bound)
+            case _:
+                raise UnsupportedError
+
+    def _bind(self, node: Comprehension, bound: dict[str, Path | None]) -> str:
+        path = path_of(node.init, bound, strict=True)
+        if path is None:
+            raise UnsupportedError
+        return self.code(node.result, {**bound, node.accumulator: path})
+
+    def _call(self, node: Call, bound: dict[str, Path | None]) -> str:
+        match node:
+            case Call(function="_&&_" | "_||_" as function, args=args):
+                word = " and " if function == "_&&_" else " or "
+                return f"({word.join(self.boolean(arg, bound) for arg in args)})"
+            case Call(function="!_", args=(operand,)):
+                return f"(not {self.boolean(operand, bound)})"
+            case Call(function="_==_" | "_!=_" as function, args=(left, right)):
+                code = self._equals(left, right, bound)
+                return code if function == "_==_" else f"(not {code})"
+            case Call(function="@in", args=(element, container)):
+                return self._contained(element, container, bound)
+            case Call(function="orValue"):
+                return self._or_value(node, bound)
+            case Call(function="dyn", args=(operand,)):
+                return self.code(operand, bound)
+            case _:
+                return self._function(node, bound)
+
+    def _equals(self, left: Node, right: Node, bound: dict[str, Path | None]) -> str:
+        a, b = self.code(left, bound), self.code(right, bound)
+        if isinstance(right, Literal) and right.value.__class__ in (str, int, bool):
+            name, kind = self._variable(), right.value.__class__.__name__
+            return f"({name} == {b} if ({name} := {a}).__class__ is {kind} else equal({name}, {b}))"
+        if self._checked.type(left) == QUANTITY and isinstance(self.names.get(b), Quantity):
+            return f"({a}.amount == {b}.amount)"
+        return f"equal({a}, {b})"
+
+    def _contained(self, element: Node, container: Node, bound: dict[str, Path | None]) -> str:
+        path = path_of(container, bound, strict=True)
+        if path is not None:
+            if not isinstance(element, Literal) or not isinstance(element.value, str):
+                raise UnsupportedError
+            return f"({element.value!r} in {_domain(path)})"
+        if not isinstance(container, ListLiteral) or not container.elements:
+            raise UnsupportedError
+        if not all(
+            isinstance(each, Literal) and each.value.__class__ is str for each in container.elements
+        ):
+            raise UnsupportedError
+        values = frozenset(each.value for each in container.elements if isinstance(each, Literal))
+        members = self._name(values)
+        name, key = self._variable(), self._name(member_key)
+        return (
+            f"({name} in {members} if ({name} := {self.code(element, bound)}).__class__ is str "
+            f"else {key}({name}) in {members})"
+        )
+
+    def _or_value(self, node: Call, bound: dict[str, Path | None]) -> str:
+        match node:
+            case Call(
+                target=Call(function="_?._" | "_[?_]", args=(base, Literal(value=str(key)))),
+                args=(Literal(value=value),),
+            ):
+                domain = _domain(path_of(base, bound, strict=True))
+                return f"{domain}.get({key!r}, {self._constant(value)})"
+            case _:
+                raise UnsupportedError
+
+    def _function(self, node: Call, bound: dict[str, Path | None]) -> str:
+        if node.function not in _CHEAP:
+            raise UnsupportedError
+        resolution = self._checked.calls[node.id]
+        operands = node.args if resolution.qualified else node.operands
+        implement = implementation(resolution, tuple(map(self._checked.type, operands)))
+        if all(isinstance(operand, Literal) for operand in operands):
+            known = implement(*(o.value for o in operands if isinstance(o, Literal)))
+            return self._name(known)
+        codes = [self.code(operand, bound) for operand in operands]
+        if len(resolution.overloads) == 1 and resolution.overloads[0].id in _TEMPLATES:
+            template = _TEMPLATES[resolution.overloads[0].id]
+            return template.format(*codes, self._variable(), self._variable())
+        if node.function in _COMPARISONS and _is_int(operands[1]):
+            name = self._variable()
+            return (
+                f"({name} {_COMPARISONS[node.function]} {codes[1]} "
+                f"if ({name} := {codes[0]}).__class__ is int "
+                f"else {self._name(implement)}({name}, {codes[1]}))"
+            )
+        return f"{self._name(implement)}({', '.join(codes)})"
+
+    def _constant(self, value: object) -> str:
+        if value is None or value.__class__ in (bool, int, str):
+            return repr(value)
+        return self._name(value)
+
+    def _name(self, value: object) -> str:
+        name = f"k{len(self.names)}"
+        self.names[name] = value
+        return name
+
+    def _variable(self) -> str:
+        self._variables += 1
+        return f"v{self._variables}"
+
+
+def _is_int(node: Node) -> bool:
+    return isinstance(node, Literal) and node.value.__class__ is int
+
+
+def _read(path: Path) -> str:
+    match path:
+        case (field,) if field in _FIELDS:
+            return _FIELDS[field]
+        case (kind, domain, key) if kind in _DOMAINS:
+            return f"{_DOMAINS[kind]}[{domain!r}][{key!r}]"
+        case _:
+            raise UnsupportedError
+
+
+def _domain(path: Path | None) -> str:
+    match path:
+        case (kind, domain) if kind in _DOMAINS:
+            return f"{_DOMAINS[kind]}.get({domain!r}, EMPTY)"
+        case _:
+            raise UnsupportedError
+
+
+def _no() -> object:
+    raise TypeError
