@@ -24,6 +24,8 @@ async def test_a_failure_at_the_third_device_undoes_the_second_then_the_first(no
         assert node.effects("gpu-2") == []
         node.faults()
         assert len(ids(await kubelet.prepare(C1))) == 6
+    (failure,) = await until(lambda: told(node.log, ClaimPrepareFailed), "the failure is told")
+    assert (failure.device, failure.permanent) == ("gpu-2", False)
 
 
 async def test_the_last_device_is_undone_first_and_the_rest_waits_for_it(node: Node) -> None:

@@ -52,18 +52,21 @@ class Feed:
 
     async def follow(self, log: EventLog, caught_up: Callable[[], None]) -> None:
         """Learns of each allocation as it comes; calls `caught_up` at each end of the log."""
-        subjects = (allocations_on(self._node),)
         while True:
             try:
-                async for batch in log.read(after=self._ledger.position, subjects=subjects):
-                    if batch:
-                        self._ledger.learn(batch)
-                        self._tell_waiting()
-                    else:
-                        caught_up()
+                await self._follow(log, caught_up)
             except LogUnavailableError as error:
                 _log.warning("cannot follow the log, trying again", error=str(error))
                 await asyncio.sleep(RETRY)
+
+    async def _follow(self, log: EventLog, caught_up: Callable[[], None]) -> None:
+        subjects = (allocations_on(self._node),)
+        async for batch in log.read(after=self._ledger.position, subjects=subjects):
+            if not batch:
+                caught_up()
+                continue
+            self._ledger.learn(batch)
+            self._tell_waiting()
 
     def _tell_waiting(self) -> None:
         self._news.set()

@@ -158,7 +158,10 @@ class Preparation:
     async def _give_up(self, record: ClaimRecord, error: Exception) -> Refused:
         cause = f"set-up of claim {record.claim} failed: {_text(error)}"
         refused = await self.undo(record)
-        return Refused(cause=f"{cause}; {refused.cause}" if refused else cause)
+        return Refused(
+            cause=f"{cause}; {refused.cause}" if refused else cause,
+            device=error.device if isinstance(error, DeviceError) else None,
+        )
 
     def _overtaken(self, record: ClaimRecord) -> Refused | None:
         known = self._ledger.allocation(record.claim.uid)

@@ -9,6 +9,10 @@ from dra_node_agent.core.record import PlannedDevice
 class DeviceError(Exception):
     """A device did not do what was asked; trying again may help."""
 
+    def __init__(self, device: PlannedDevice, why: str) -> None:
+        super().__init__(f"device {device.device} ({device.identity}): {why}")
+        self.device = device.device
+
 
 class ScanError(Exception):
     """The devices cannot be listed now; what was found before stays valid."""

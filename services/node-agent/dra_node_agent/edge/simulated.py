@@ -96,13 +96,13 @@ class SimulatedDevices:
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
-            raise _failed(device, error) from error
+            raise DeviceError(device, str(error)) from error
 
     async def _reach(self, point: Point, claim: str, device: PlannedDevice) -> None:
         try:
             await self._faults.reach(point, self._driver.name, claim, device.device)
         except OSError as error:
-            raise _failed(device, error) from error
+            raise DeviceError(device, str(error)) from error
 
     def _holders(self, device: PlannedDevice) -> set[tuple[str, str | None]]:
         holders: set[tuple[str, str | None]] = set()
@@ -121,11 +121,7 @@ class SimulatedDevices:
         except FileNotFoundError:
             return []
         except (OSError, msgspec.DecodeError) as error:
-            raise _failed(device, error) from error
+            raise DeviceError(device, str(error)) from error
 
     def _file(self, device: PlannedDevice) -> Path:
         return self._hardware.directory / self._driver.name / f"{device.device}.jsonl"
-
-
-def _failed(device: PlannedDevice, error: Exception) -> DeviceError:
-    return DeviceError(f"device {device.device} ({device.identity}): {error}")
