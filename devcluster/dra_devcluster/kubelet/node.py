@@ -47,10 +47,11 @@ class Node:
         self._place.make_folders()
         await self._register()
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._registry.run())
             if self._wipe_after is not None:
                 wiper = SliceWiper(self._client, self._place.name, self._registry, self._wipe_after)
+                await wiper.wipe_all()
                 tasks.create_task(wiper.run())
+            tasks.create_task(self._registry.run())
             await self._follow_pods(tasks)
 
     async def _register(self) -> None:

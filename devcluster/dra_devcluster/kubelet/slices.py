@@ -4,7 +4,8 @@ Also at the stand-in's own start, when no driver has registered yet.
 """
 
 import asyncio
-from typing import Final
+from collections.abc import Coroutine
+from typing import Any, Final
 
 import structlog
 
@@ -26,18 +27,24 @@ class SliceWiper:
         self._lost_at: dict[str, float] = {}
         self._wiped: set[str] = set()
 
-    async def run(self) -> None:
-        """Wipe all at once, then each driver's when it has been away long enough."""
-        started = False
-        while True:
-            try:
-                if not started:
-                    await self._wipe("")
-                    started = True
-                await self.look(asyncio.get_running_loop().time())
-            except (RefusedError, ServerAwayError) as failed:
-                log.warning("slices not wiped, trying again", node=self._node, reason=str(failed))
+    async def wipe_all(self) -> None:
+        """Wipe all slices of the node, however often it takes: drivers publish again."""
+        while not await self._has_worked(self._wipe("")):
             await asyncio.sleep(LOOK_SECONDS)
+
+    async def run(self) -> None:
+        """Wipe each driver's slices when it has been away long enough, until cancelled."""
+        while True:
+            await self._has_worked(self.look(asyncio.get_running_loop().time()))
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def _has_worked(self, step: Coroutine[Any, Any, None]) -> bool:
+        try:
+            await step
+        except (RefusedError, ServerAwayError) as failed:
+            log.warning("slices not wiped, trying again", node=self._node, reason=str(failed))
+            return False
+        return True
 
     async def look(self, now: float) -> None:
         """Note who is there, and wipe after whom has been gone for the delay."""

@@ -164,11 +164,11 @@ async def test_slices_go_when_their_driver_has_been_away_long_enough(cluster: Ru
 
 async def test_the_slices_of_a_node_go_when_its_kubelet_starts(cluster: Running) -> None:
     slices = f"{DRA}/resourceslices"
-    for node in (NODE, "node-b"):
+    for node in ("node-b", "node-c"):
         await cluster.api.create(slices, a_slice(node, 1))
     async with kubelet(cluster.api, cluster.url, Place(name="node-b", root=cluster.root), 0.5):
         await cluster.until_gone(f"{slices}/node-b-gpu.example.com")
-    assert await cluster.api.exists(f"{slices}/{NODE}-gpu.example.com")
+    assert await cluster.api.exists(f"{slices}/node-c-gpu.example.com")
 
 
 async def test_a_kubelet_leaves_slices_alone_when_told_to(cluster: Running) -> None:
