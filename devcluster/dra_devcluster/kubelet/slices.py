@@ -29,7 +29,9 @@ class SliceWiper:
 
     async def wipe_all(self) -> None:
         """Wipe all slices of the node, however often it takes: drivers publish again."""
-        while not await self._has_worked(self._wipe("")):
+        while True:
+            if await self._has_worked(self._wipe("")):
+                return
             await asyncio.sleep(LOOK_SECONDS)
 
     async def run(self) -> None:
