@@ -1,10 +1,8 @@
 """`dra up`: the whole system until Ctrl-C."""
 
 import asyncio
-import contextlib
 import signal
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -27,7 +25,9 @@ What is killed, or asks to be started again, is: try `kill -9` on any process.
 Examples:
   dra up
   dra up --nodes 3 --gpus 4 --port 8001
-  dra up --dir /tmp/ledger               keep the log, and the processes' logs, there
+  dra up --dir ledger                    keep the log, and the processes' logs, there
+
+The cluster is in memory and gone with it; a log that is kept goes on with the next cluster.
 """
 
 HOW: Final = """\
@@ -54,14 +54,15 @@ The processes' logs are in {logs}. Ctrl-C stops everything."""
     "--dir",
     "folder",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where everything lies; it stays there. Without it: a folder that is removed.",
+    help="Keeps the log and the processes' logs here, instead of in a folder that is removed.",
 )
 def command(nodes: int, gpus: int, port: int, folder: Path | None) -> None:
     """Runs `dra up`."""
     names = tuple(f"worker-{number}" for number in range(nodes))
-    with _run_folder(folder) as here:
+    with tempfile.TemporaryDirectory(prefix="dra-") as here:
         try:
-            system = LocalSystem(here, Layout(nodes=names, gpus=gpus, port=port))
+            layout = Layout(nodes=names, gpus=gpus, port=port)
+            system = LocalSystem(Path(here), layout, keep=folder)
         except PortTakenError as error:
             raise click.UsageError(str(error)) from error
         run(_up(system))
@@ -97,12 +98,3 @@ async def _until_told(system: LocalSystem, told: asyncio.Event) -> None:
     if failing.done():
         await failing
     failing.cancel()
-
-
-@contextlib.contextmanager
-def _run_folder(folder: Path | None) -> Iterator[Path]:
-    if folder is not None:
-        yield folder
-        return
-    with tempfile.TemporaryDirectory(prefix="dra-") as temporary:
-        yield Path(temporary)

@@ -49,6 +49,11 @@ def several(names: Iterable[object]) -> str:
     return (", ".join(all_names[:SHOWN]) or "nothing") + rest
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 device`, `2 devices`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def _allocated(fact: allocations.ClaimAllocated) -> str:
     new = [f"{got.claim} = {several(cost.device for cost in got.costs)}" for got in fact.claims]
     shared = [f"{claim} (shared)" for claim in fact.shared]
@@ -84,7 +89,7 @@ def _pool_published(fact: pools.PoolPublished) -> str:
     devices = sum(len(part.devices or ()) for part in fact.slices)
     return (
         f"pool {fact.driver}/{fact.pool} generation {fact.generation}: "
-        f"{devices} devices in {len(fact.slices)} slices"
+        f"{counted(devices, 'device')} in {counted(len(fact.slices), 'slice')}"
     )
 
 
@@ -102,7 +107,9 @@ SENTENCES: Final[Mapping[type[Fact], Callable[[Any], str]]] = MappingProxyType(
     {
         nodes.AgentStarted: lambda f: f"agent of {f.node} serves {several(f.drivers)}",
         nodes.AgentStopped: lambda f: f"agent of {f.node} stopped: {f.reason}",
-        nodes.DevicesReported: lambda f: f"{f.node} has {len(f.devices)} devices of {f.driver}",
+        nodes.DevicesReported: lambda f: (
+            f"{f.node} has {counted(len(f.devices), 'device')} of {f.driver}"
+        ),
         nodes.DeviceFaultRaised: lambda f: (
             f"{f.driver}/{f.node}/{f.device}: {f.cause} ({f.severity}) {f.message}".rstrip()
         ),
@@ -123,7 +130,7 @@ SENTENCES: Final[Mapping[type[Fact], Callable[[Any], str]]] = MappingProxyType(
         cluster.NodeObserved: _node_observed,
         cluster.NodeRemoved: lambda f: f"node {f.name} gone",
         cluster.ForeignSlicesObserved: lambda f: (
-            f"pool {f.driver}/{f.pool} of another driver: {len(f.slices)} slices"
+            f"pool {f.driver}/{f.pool} of another driver: {counted(len(f.slices), 'slice')}"
         ),
         cluster.ForeignSlicesRemoved: lambda f: f"pool {f.driver}/{f.pool} of another driver gone",
         cluster.FeaturesObserved: lambda f: (

@@ -10,7 +10,7 @@ import msgspec
 
 from dra_allocator.core import verify as allocator
 from dra_cli.core.rows import Row
-from dra_cli.core.sentences import instant, tag_of
+from dra_cli.core.sentences import counted, instant, tag_of
 from dra_inventory.core import verify as inventory
 from dra_shared.events.envelope import UnknownFact, UnreadableFact
 from dra_shared.log.protocol import Record
@@ -35,7 +35,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     def line(self) -> str:
         """The verdict in a sentence."""
         if self.findings:
-            return f"{self.facts} facts, {len(self.findings)} findings"
+            return f"{self.facts} facts, {counted(len(self.findings), 'finding')}"
         return f"{self.facts} facts: no device given twice, every decision derived again"
 
 

@@ -44,7 +44,10 @@ def show_table(rows: Sequence[Row]) -> None:
     for row in rows:
         table.add_row(*(_cell(row, name) or "-" for name in names))
     width = None if sys.stdout.isatty() else WIDE
-    Console(width=width, highlight=False, markup=False).print(table)
+    console = Console(width=width, highlight=False, markup=False)
+    with console.capture() as capture:
+        console.print(table)
+    click.echo("\n".join(line.rstrip() for line in capture.get().splitlines()))
 
 
 def _cell(row: Row, name: str) -> str:

@@ -36,28 +36,38 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Folder(msgspec.Struct, frozen=True):
-    """The run directory. Its path must be short: unix sockets lie in it."""
+    """Where files lie: `nodes` holds the nodes' own, `kept` the log and what people look at.
 
-    root: Path
+    Nodes live as long as one run, like the cluster in memory that they belong to; the log may
+    outlive both. The path of `nodes` must be short: unix sockets lie in it.
+    """
+
+    nodes: Path
+    kept: Path
 
     @property
     def nats(self) -> Path:
         """JetStream's files and the server's configuration."""
-        return self.root / "nats"
+        return self.kept / "nats"
 
     @property
     def logs(self) -> Path:
         """A log file for each process."""
-        return self.root / "logs"
+        return self.kept / "logs"
+
+    @property
+    def kubeconfig(self) -> Path:
+        """How to reach the devcluster."""
+        return self.kept / "kubeconfig"
 
     @property
     def cluster(self) -> Path:
         """What kubelets and drivers share: sockets and CDI files, a folder for each node."""
-        return self.root / "cluster"
+        return self.nodes / "cluster"
 
     def state(self, node: str) -> Path:
         """Where the node's agent keeps its ledger."""
-        return self.root / "agents" / node
+        return self.nodes / "agents" / node
 
     def make(self) -> None:
         """Makes the folders that others expect to be there."""

@@ -27,9 +27,10 @@ def nats(folder: Path, port: int, monitor: int) -> Program:
     )
 
 
-def cluster(folder: Path, layout: Layout, port: int) -> Program:
+def cluster(folder: Folder, layout: Layout, port: int) -> Program:
     """The devcluster: an API server on `port`, controllers, and the nodes' kubelets."""
-    own = ("--root", str(folder), "--port", str(port), *_nodes(layout))
+    places = ("--root", str(folder.cluster), "--kubeconfig", str(folder.kubeconfig))
+    own = (*places, "--port", str(port), *_nodes(layout))
     return Program(
         name="devcluster",
         command=("-m", "dra_devcluster", *own),

@@ -17,22 +17,27 @@ READY_WITHIN: Final = 30.0
 
 
 class LocalSystem:
-    """A context manager: inside, the system runs. `folder` is made if needed and never removed.
+    """A context manager: inside, the system runs.
+
+    `folder`, short and empty, is for everything, or only for the nodes when `keep` names another
+    one, where the log of an earlier run may be: it goes on. Neither folder is removed.
 
     Raises PortTakenError when made; ProgramEndedError or NotReadyError when entered.
     Processes are named nats, devcluster (or kubelets), inventory, allocator, api-bridge (a second
     one allocator-2 and so on), and node-agent-NODE.
     """
 
-    def __init__(self, folder: Path, layout: Layout | None = None) -> None:
+    def __init__(
+        self, folder: Path, layout: Layout | None = None, *, keep: Path | None = None
+    ) -> None:
         self.layout = layout or Layout()
-        self.folder = Folder(folder.resolve())
+        self.folder = Folder(folder.resolve(), (keep or folder).resolve())
         nats, self._monitor, api, *self._service_ports = free_ports(3 + self.layout.services)
         self._nats_port = nats
         self._api_port = port_or_any(self.layout.port, api)
         self.nats_url = f"nats://{LOCALHOST}:{nats}"
         self.api_url = f"http://{LOCALHOST}:{self._api_port}"
-        self.kubeconfig = self.layout.kubeconfig or self.folder.cluster / "kubeconfig"
+        self.kubeconfig = self.layout.kubeconfig or self.folder.kubeconfig
         self.supervisor = Supervisor(self.folder.logs, restart=self.layout.restart)
 
     async def __aenter__(self) -> Self:
@@ -40,7 +45,7 @@ class LocalSystem:
         try:
             self.supervisor.start(programs.nats(self.folder.nats, self._nats_port, self._monitor))
             if self.layout.kubeconfig is None:
-                cluster = programs.cluster(self.folder.cluster, self.layout, self._api_port)
+                cluster = programs.cluster(self.folder, self.layout, self._api_port)
                 self.supervisor.start(cluster)
             self.supervisor.start(*self._services())
             await self.ready()
@@ -70,7 +75,7 @@ class LocalSystem:
     def _cluster(self) -> Iterator[Program]:
         if self.layout.kubeconfig is None:
             write_kubeconfig(self.kubeconfig, self.api_url)  # the bridge starts at the same time
-            yield programs.cluster(self.folder.cluster, self.layout, self._api_port)
+            yield programs.cluster(self.folder, self.layout, self._api_port)
         elif self.layout.kubelets:
             yield programs.kubelets(self.folder.cluster, self.layout, self._api_port)
 

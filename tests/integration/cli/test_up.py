@@ -105,6 +105,20 @@ def test_it_ends_in_good_order_when_it_is_told_to(up: Up) -> None:
     assert list(up.folder.iterdir()) == []
 
 
+def test_a_log_that_is_kept_goes_on_with_the_next_cluster() -> None:
+    with a_short_folder() as folder:
+        log = ""
+        for _ in range(2):
+            running = Up(folder, "--nodes", "1", "--dir", str(folder / "kept"))
+            running.wait()
+            log = running.run(*DRA, "events", "--tag", "agent.*")
+            assert running.run(*DRA, "verify").endswith("every decision derived again\n")
+            assert running.end(signal.SIGINT)[0] == 0
+        assert re.findall(r"agent\.\w+", log) == ["agent.started", "agent.stopped", "agent.started"]
+        assert {path.name for path in folder.iterdir()} == {"kept"}
+        assert {"kubeconfig", "logs", "nats"} == {path.name for path in (folder / "kept").iterdir()}
+
+
 def test_a_taken_port_is_told_before_anything_starts(up: Up) -> None:
     server = up.run("kubectl", "config", "view", "-o", "jsonpath={..server}")
     result = dra(up.folder, "up", "--port", server.rpartition(":")[2])

@@ -1,6 +1,8 @@
 """The commands on a log file: what they print, and how they end."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import msgspec
@@ -186,3 +188,15 @@ def test_every_command_teaches_with_an_example(name: str) -> None:
     result = dra(name, "--help")
     assert result.exit_code == 0
     assert f"  dra {name}" in result.stdout.partition("Example")[2]
+
+
+def test_help_is_at_once_since_nothing_heavy_is_imported() -> None:
+    heavy = {"msgspec", "nats", "aiohttp", "rich", "yaml", "dra_shared", "kube_cel"}
+    script = (
+        "import sys\n"
+        "from dra_cli.__main__ import main\n"
+        "main(['--help'], standalone_mode=False)\n"
+        "print(*sys.modules)"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert heavy.isdisjoint(run.stdout.splitlines()[-1].split())
