@@ -50,8 +50,7 @@ def claim_fact(mirror: Mirror, uid: str) -> ClaimFacts | None:
 def pod_facts(mirror: Mirror, uid: str) -> tuple[ClaimRequested | PodRequested, ...]:
     """The pod's demand, behind that of its claims, where the log does not have it as it is."""
     seen, record = mirror.observed.pod(uid), mirror.recorded.pods.get(uid)
-    waits = seen is not None and is_gated(seen) and seen.metadata.deletion_timestamp is None
-    if seen is None or not waits or (record is not None and record.decision is not None):
+    if seen is None or not _waits(seen) or (record is not None and record.decision is not None):
         return ()
     claims = _claims_of(mirror, seen)
     if claims is None:
@@ -76,6 +75,10 @@ def pod_outcome(mirror: Mirror, uid: str) -> PodWithdrawn | PodUngated | PodRefu
     if not is_gated(seen) and not record.ungated:
         return PodUngated(pod=record.requested.pod, node=record.decision.node)
     return _pod_refused(mirror, record)
+
+
+def _waits(pod: Pod) -> bool:
+    return is_gated(pod) and not is_finished(pod) and pod.metadata.deletion_timestamp is None
 
 
 def _claim_requested(mirror: Mirror, seen: ResourceClaim) -> ClaimRequested:
