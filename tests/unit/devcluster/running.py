@@ -87,7 +87,8 @@ async def kubelet(
 
     async def registered() -> bool:
         assert not running.done(), running.exception()
-        return await api.exists(f"{CORE}/nodes/{place.name}")
+        answer = await api.call("GET", f"{CORE}/nodes/{place.name}")
+        return answer.code == 200 and "conditions" in answer.body["status"]
 
     try:
         await until(registered, "the node is registered")

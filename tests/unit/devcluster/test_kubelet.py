@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from contract.kubernetes_api.client import DRA
+from contract.kubernetes_api.client import CORE, DRA, Api
 from unit.devcluster import drivers
 from unit.devcluster.running import CLAIMS, NODE, PODS, Running, kubelet
 from waiting import until
@@ -188,6 +188,13 @@ async def test_a_pod_without_claims_runs_at_once(cluster: Running) -> None:
     lines = await cluster.log("plain")
     assert 'declare -x QUOTED="a \\"\\$HOME\\" \\\\ \\`b\\`"' in lines
     assert 'declare -x HOSTNAME="plain"' in lines
+
+
+async def test_the_kubelet_says_that_it_is_alive(cluster: Running) -> None:
+    node = await cluster.api.get(f"{CORE}/nodes/{NODE}")
+    port = node["status"]["daemonEndpoints"]["kubeletEndpoint"]["Port"]
+    async with Api(f"http://127.0.0.1:{port}") as alive:
+        assert (await alive.call("GET", "/healthz")).code == 200
 
 
 async def test_a_claim_not_reserved_for_the_pod_is_not_prepared(cluster: Running) -> None:
