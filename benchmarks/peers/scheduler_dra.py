@@ -20,6 +20,7 @@ from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 
 import msgspec
+
 from e2e.controlplane import ControlPlane, Options, Part, eventually
 from e2e.controlplane.objects import a_claim_template, a_class, a_pod, a_slice, from_template
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+
 from e2e.controlplane import ApiError, ControlPlane, Identity, eventually
 from e2e.controlplane.objects import a_claim, a_pod, an_allocation, from_claim
 

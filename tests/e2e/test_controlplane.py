@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+
 from e2e.controlplane import ApiError, ControlPlane, Identity, Part, eventually
 from e2e.controlplane.objects import (
     DRIVER,

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from e2e.controlplane import ControlPlane, Options, Part, eventually
 from e2e.controlplane.build import BuildError, go_program
 from e2e.controlplane.programs import ProgramsMissingError, program_folder

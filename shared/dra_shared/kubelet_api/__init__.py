@@ -1,4 +1,4 @@
-"""The kubelet's gRPC interfaces to a DRA driver: our own .proto files and the stubs made from them.
+r"""The kubelet's gRPC interfaces to a DRA driver: our own .proto files and the stubs made from them.
 
 Written from the field tables of the kubelet's plugin registration and DRA plugin interfaces; the
 stubs beside them are generated and committed, and need the extra `kubelet` of dra-shared. After a

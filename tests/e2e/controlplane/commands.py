@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
+
 from e2e.controlplane.identities import Identity
 from e2e.controlplane.programs import Part
 

@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Any, Self
 
 import aiohttp
+
 from e2e.controlplane.commands import LOOPBACK, Options, Site, arguments
 from e2e.controlplane.eventually import DeadlineError, eventually
 from e2e.controlplane.identities import (
