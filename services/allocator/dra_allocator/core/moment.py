@@ -2,6 +2,7 @@
 
 import uuid
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -18,8 +19,13 @@ class Moment(msgspec.Struct, frozen=True):
 
     def rfc3339(self) -> str:
         """The time in seconds, as Kubernetes writes it."""
-        return datetime.fromtimestamp(self.time_ns // 10**9, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return _rfc3339(self.time_ns // 10**9)
 
     def share_id(self, pod_uid: str, ordinal: int) -> str:
         """The id of a share that is decided here: the same in every replay."""
         return str(uuid.uuid5(_NAMESPACE, f"{pod_uid}/{self.cause}/{ordinal}"))
+
+
+@lru_cache(maxsize=64)
+def _rfc3339(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
