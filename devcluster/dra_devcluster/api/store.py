@@ -6,7 +6,7 @@ its position, so a slow one costs nothing and is told ``Expired`` once the histo
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from enum import StrEnum
 
 import msgspec
@@ -92,15 +92,6 @@ class Store:
         """Return once the store has moved past the revision."""
         while self.revision <= revision:
             await self._changed.wait()
-
-    async def follow(self, revision: int) -> AsyncIterator[Event]:
-        """Every change after the revision, for ever. Raises ``Expired`` (410) if too slow."""
-        position = revision
-        while True:
-            for event in self.events_after(position):
-                position = event.revision
-                yield event
-            await self.wait_beyond(position)
 
     def _append(
         self, resource: Resource, change: Change, before: Object | None, after: Object

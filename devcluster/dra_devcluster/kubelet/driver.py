@@ -34,14 +34,11 @@ class ClaimReference(msgspec.Struct, frozen=True):
     name: str
 
 
-class PreparedDevice(msgspec.Struct, frozen=True, kw_only=True):
-    """A device that is ready: for which requests, and what the runtime is to be given."""
+class PreparedDevice(msgspec.Struct, frozen=True):
+    """A device that is ready: for which requests (none: for all), and its CDI ids."""
 
     requests: tuple[str, ...]
-    pool: str
-    device: str
     cdi_ids: tuple[str, ...]
-    share_id: str | None = None
 
 
 class DriverError(Exception):
@@ -118,11 +115,4 @@ class Driver:
 
 
 def _read_device(device: Any) -> PreparedDevice:
-    shared = "share_id" in device.DESCRIPTOR.fields_by_name and device.HasField("share_id")
-    return PreparedDevice(
-        requests=tuple(device.request_names),
-        pool=device.pool_name,
-        device=device.device_name,
-        cdi_ids=tuple(device.cdi_device_ids),
-        share_id=device.share_id if shared else None,
-    )
+    return PreparedDevice(tuple(device.request_names), tuple(device.cdi_device_ids))

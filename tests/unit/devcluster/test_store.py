@@ -60,12 +60,12 @@ def test_the_history_reaches_back_as_far_as_it_says(limit: int, writes: int) -> 
     assert len(list(store.events_after(reachable))) == min(limit, writes)
 
 
-async def test_a_follower_is_woken_by_each_change() -> None:
+async def test_who_waits_is_woken_by_the_next_change() -> None:
     store = Store(history=10)
-    followed = store.follow(store.revision)
-    waiting = asyncio.ensure_future(anext(followed))
+    start = store.revision
+    waiting = asyncio.ensure_future(store.wait_beyond(start))
     await asyncio.sleep(0)
     stored = store.put(CLASSES, an_object("a"))
-    event = await waiting
+    await waiting
+    (event,) = store.events_after(start)
     assert (event.change, event.after) == (Change.ADDED, stored)
-    await followed.aclose()  # type: ignore[attr-defined] # an async generator
