@@ -68,6 +68,12 @@ def test_counters_of_a_shared_device_are_charged_once_until_its_last_share_goes(
     assert not in_use.of(POOL).counters
 
 
+@pytest.mark.parametrize("amounts", [("2", "3"), ("3", "2")])
+def test_the_share_that_was_charged_most_counts(amounts: tuple[str, str]) -> None:
+    shares = [a_cost(share_id=one, counters={"k": {"mem": one}}) for one in amounts]
+    assert list(InUse(shares).of(POOL).counters.values()) == [3 * 10**9]
+
+
 def test_giving_back_what_nobody_took_is_our_fault_and_says_so() -> None:
     for in_use in (InUse(), InUse([a_cost("other")]), InUse([a_cost(share_id="x")])):
         with pytest.raises(UnknownCostError, match="n1/d0"):

@@ -163,6 +163,20 @@ def test_a_smaller_alternative_is_taken_where_the_limit_of_results_leaves_no_oth
     assert len(picked[0]) == 32
 
 
+def test_an_alternative_that_is_too_large_does_not_hide_one_that_was_merely_taken() -> None:
+    slices = [a_slice(sized("special", "big"), sized("other", "small"))]
+    wish = first_available("r2", one=a_wish(1, BIG), many=a_wish(32))
+    assert pick(slices, [a_claim(a_request("r1"), wish)]) == [["other", "special"]]
+
+
+def test_too_few_devices_do_not_hide_an_error_that_upstream_would_meet() -> None:
+    derived = [{"name": f"{DRIVER}/a", "expression": f'device.attributes["{DRIVER}"].nope'}]
+    constraint = {"matchAttribute": f"{DRIVER}/a"}
+    claim = a_claim(a_request(count=3, derivedAttributes=derived), constraints=[constraint])
+    case = a_case([a_slice(*devices("d0", "d1"))], [claim])
+    assert error_kind(case) is ErrorKind.DERIVED_ATTRIBUTE
+
+
 def test_a_claim_for_more_than_32_devices_is_an_error() -> None:
     case = a_case([], [a_claim(a_request("r1", 20), a_request("r2", 13))])
     assert error_kind(case) is ErrorKind.TOO_MANY_DEVICES

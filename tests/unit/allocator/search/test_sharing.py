@@ -123,6 +123,12 @@ def test_a_device_without_the_capacity_asked_for_is_passed_over() -> None:
     assert pick(slices, [wants("1")]) == [["b"]]
 
 
+def test_a_device_that_is_too_small_is_passed_over_whether_shareable_or_not() -> None:
+    for sharing in (SHARED, {}):
+        slices = [a_slice(a_device("a", capacity={"memory": "1"}, **sharing))]
+        assert pick(slices, [wants("2")]) is None
+
+
 def test_a_device_that_is_not_shareable_is_only_compared() -> None:
     slices = [a_slice(a_device("a", capacity={"memory": "8Gi"}))]
     outcome = solve(a_case(slices, [wants("4Gi")]))
@@ -199,6 +205,23 @@ def test_a_candidate_that_is_rejected_gives_its_counters_back() -> None:
     assert pick(slices, [a_claim()]) == [["q1"]]
 
 
+NEEDS_P1 = f'device.attributes["{DRIVER}"].?kind.orValue("") == "p1"'
+
+
+def test_a_search_that_goes_back_gives_counters_back() -> None:
+    slices = [
+        a_slice(
+            a_device("p0", consumesCounters=consumes(mem="40")),
+            a_device("free"),
+            a_device("p1", consumesCounters=consumes(mem="30"), attributes={"kind": "p1"}),
+            count=2,
+        ),
+        counter_slice(mem="40"),
+    ]
+    claim = a_claim(a_request("r1"), a_request("r2", 1, NEEDS_P1))
+    assert pick(slices, [claim]) == [["free", "p1"]]
+
+
 def test_an_overdrawn_counter_blocks_its_whole_pool_and_a_full_one_does_not() -> None:
     slices = [
         a_slice(
@@ -253,6 +276,16 @@ def test_devices_on_one_counter_set_must_share_a_compatibility_group(
         "a", counters={"k": {"mem": "1"}}, compatibility_groups={"k": first} if first else {}
     )
     assert (pick(slices, [a_claim()], [held]) is not None) == together
+
+
+def test_a_search_that_goes_back_forgets_the_groups_of_what_it_gives_back() -> None:
+    last = grouped("p1", "vgpu") | {"attributes": {"kind": {"string": "p1"}}}
+    slices = [
+        a_slice(grouped("a", "mig"), grouped("b", "vgpu"), last, count=2),
+        counter_slice(mem="9"),
+    ]
+    claim = a_claim(a_request("r1"), a_request("r2", 1, NEEDS_P1))
+    assert pick(slices, [claim]) == [["b", "p1"]]
 
 
 def test_a_pool_with_compatibility_groups_is_left_alone_while_they_are_off() -> None:

@@ -94,6 +94,8 @@ def test_enough_free_devices_that_do_not_go_together_name_the_constraint() -> No
     slices = [a_slice(a_device("a", attributes={"numa": 0}), a_device("b", attributes={"numa": 1}))]
     claim = a_claim(a_request(count=2), constraints=[match("numa")])
     assert one_reason(slices, claim) == (ReasonKind.CONSTRAINT, f"{DRIVER}/numa")
+    more = a_claim(a_request(count=3), constraints=[match("numa")])
+    assert one_reason(slices, more) == (ReasonKind.NOT_ENOUGH, "")
 
 
 def test_a_device_without_a_constrained_attribute_says_so() -> None:

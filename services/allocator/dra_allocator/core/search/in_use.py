@@ -6,6 +6,7 @@ A search only reads this; it plans in a `trial` of its own.
 """
 
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 from dra_allocator.core.search.devices import UNGROUPED, CounterName
 from dra_allocator.core.search.pools import PoolId
@@ -103,6 +104,10 @@ class PoolUse:
                 self.counters.pop(counter, None)
 
 
+UNUSED: Final = PoolUse()
+"""A pool of which nothing is held; for reading."""
+
+
 class InUse:
     """What is held in all pools. Changed only by `add` and `remove`, in any order."""
 
@@ -129,7 +134,7 @@ class InUse:
 
     def of(self, pool: PoolId) -> PoolUse:
         """Give what is held of one pool; for reading."""
-        return self._pools.get(pool) or PoolUse()
+        return self._pools.get(pool, UNUSED)
 
     def holders(self, device: DeviceId) -> tuple[Cost, ...]:
         """Give what holds this device."""

@@ -32,7 +32,11 @@ LONG: Final = 64
 
 
 class _Answer(Enum):
-    """What a stage found. TOO_MANY: only fewer devices in an earlier choice can help."""
+    """What a stage found.
+
+    TOO_MANY: only an alternative of an earlier request that takes fewer devices can help. It never
+    leaves its claim, because `locate_all` has seen that the smallest alternatives are not too many.
+    """
 
     DONE = auto()
     FAILED = auto()
@@ -136,9 +140,7 @@ class Search:
         if number == len(self._planned):
             return _Answer.DONE
         states: States = (None,) * len(self._planned[number].constraints)
-        answer = yield self._request(number, 0, 0, states)
-        # A claim before this one may leave room for an alternative here that needs fewer devices.
-        return _Answer.FAILED if answer is _Answer.TOO_MANY else answer
+        return (yield self._request(number, 0, 0, states))
 
     def _request(self, claim: int, number: int, used: int, states: States) -> _Stage:
         """Allocate this request of the claim and all behind it."""
