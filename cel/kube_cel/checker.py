@@ -42,6 +42,7 @@ from kube_cel.types import (
     map_of,
     optional_of,
     type_of,
+    weight,
 )
 from kube_cel.values.numbers import Uint
 
@@ -234,12 +235,15 @@ class Checker:
         value: Type | None = None
         for entry in node.entries:
             key = self._joined(key, self.check(entry.key))
-            found = self.check(entry.value)
+            given = self.check(entry.value)
             if entry.optional:
-                found = self._unwrapped(entry.value, found)
-            value = self._joined(value, found)
+                given = self._unwrapped(entry.value, given)
+            value = self._joined(value, given)
         fresh = self.inference.fresh
-        return map_of(key or fresh(), value or fresh())
+        found = map_of(key or fresh(), value or fresh())
+        if weight(found) > _MAX_WEIGHT:
+            raise ExpressionFault(node.offset, "the type of this map is too large")
+        return found
 
     def _unwrapped(self, node: Node, type_: Type) -> Type:
         found = self.inference.resolved(type_)
@@ -291,6 +295,8 @@ class Checker:
         self._locals[name].pop()
 
 
+_MAX_WEIGHT: Final = 1_000
+"""Maps of maps to maps double their type with each level; no one means that."""
 _VARIADIC: Final = frozenset({"logical_and", "logical_or"})
 
 

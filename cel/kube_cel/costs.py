@@ -1,7 +1,7 @@
 """
 What calls cost at run time and at most: the formulas that several functions share.
 
-A run-time cost takes the result and the arguments; an estimate takes the call site.
+A run-time cost takes the arguments, an estimate the call site.
 Formulas that only one function has stand beside that function in ``library``.
 """
 
@@ -23,27 +23,27 @@ def tenth(units: int) -> int:
     return math.ceil(units * TRAVERSAL)
 
 
-def one(_result: object, *_args: object) -> int:
+def one(*_args: object) -> int:
     """Nothing that grows."""
     return 1
 
 
-def first_traversed(_result: object, first: object, *_rest: object) -> int:
+def first_traversed(first: object, *_rest: object) -> int:
     """A look at every character of the first argument."""
     return tenth(size(first))
 
 
-def first_rebuilt(_result: object, first: object, *_rest: object) -> int:
+def first_rebuilt(first: object, *_rest: object) -> int:
     """A look at every character of the first argument, and a copy."""
     return math.ceil(size(first) * 2 * TRAVERSAL)
 
 
-def second_traversed(_result: object, _first: object, second: object) -> int:
+def second_traversed(_first: object, second: object) -> int:
     """A look at every character of the second argument."""
     return tenth(size(second))
 
 
-def searched(_result: object, text: object, pattern: object, *_rest: object) -> int:
+def searched(text: object, pattern: object, *_rest: object) -> int:
     """A pattern tried along a text."""
     return math.ceil((1.0 + size(text)) * TRAVERSAL) * math.ceil(size(pattern) * PATTERN)
 

@@ -16,7 +16,9 @@ from kube_cel.types import Type
 Value: TypeAlias = object
 Implementation: TypeAlias = Callable[..., Value]
 RuntimeCost: TypeAlias = Callable[..., int]
-"""Takes the result, then the arguments; any of them may be a failure, whose size is 1."""
+"""Takes the arguments; any of them may be a failure, whose size is 1."""
+ResultCost: TypeAlias = Callable[[Value], int]
+"""Takes the result, for the few calls that are charged by it."""
 
 
 class Size(msgspec.Struct, frozen=True, gc=False):
@@ -59,6 +61,7 @@ class Overload(msgspec.Struct, frozen=True, eq=False):
     member: bool = False
     cost: RuntimeCost | None = None
     estimate: Estimate | None = None
+    result_cost: ResultCost | None = None
 
 
 class Function(msgspec.Struct, frozen=True, eq=False):

@@ -82,6 +82,13 @@ class CostExceededError(AbortedError):
         super().__init__("operation cancelled: actual cost limit exceeded")
 
 
+class WorkExceededError(AbortedError):
+    """The evaluation took more work than its cost shows; see ``values.work``."""
+
+    def __init__(self) -> None:
+        super().__init__("operation cancelled: too much work for its cost")
+
+
 class DeadlineExceededError(AbortedError):
     """The evaluation took longer than its caller allowed."""
 

@@ -9,7 +9,6 @@ from kube_cel.types import DYN, Kind, Type
 _WILD = frozenset({Kind.DYN, Kind.ANY, Kind.ERROR})
 _NULLABLE = frozenset({Kind.OPAQUE, Kind.OBJECT, Kind.NULL})
 _NULLABLE_NAMES = frozenset({"google.protobuf.Duration", "google.protobuf.Timestamp"})
-_NO_VARIABLES: dict[Type, Type] = {}
 
 
 class Inference:
@@ -17,6 +16,7 @@ class Inference:
 
     def __init__(self) -> None:
         self._bound: dict[Type, Type] = {}
+        self._learned: list[tuple[Type, Type | None]] = []
         self._count = 0
 
     def fresh(self) -> Type:
@@ -26,12 +26,15 @@ class Inference:
 
     def assignable(self, given: tuple[Type, ...], wanted: tuple[Type, ...]) -> bool:
         """Whether all of these fit; if they do, what that says about variables is kept."""
-        if given == wanted and not self._bound:
-            return True
-        before = self._bound.copy()
+        start = len(self._learned)
         if all(map(self._fits, given, wanted)):
             return True
-        self._bound = before
+        while len(self._learned) > start:
+            variable, before = self._learned.pop()
+            if before is None:
+                del self._bound[variable]
+            else:
+                self._bound[variable] = before
         return False
 
     def resolved(self, type_: Type, *, rest_dyn: bool = False) -> Type:
@@ -77,16 +80,20 @@ class Inference:
             if given == known:
                 return True, True
             if known.kind is Kind.NULL and self._fits(known, given):
-                self._bound[variable] = given
+                self._learn(variable, given)
                 return True, True
             if self._fits(given, known):
-                self._bound[variable] = given if less_specific(given, known) else known
+                self._learn(variable, given if less_specific(given, known) else known)
                 return True, True
             return False, True
         if self._occurs(variable, given):
             return False, False
-        self._bound[variable] = given
+        self._learn(variable, given)
         return True, False
+
+    def _learn(self, variable: Type, type_: Type) -> None:
+        self._learned.append((variable, self._bound.get(variable)))
+        self._bound[variable] = type_
 
     def _occurs(self, variable: Type, within: Type) -> bool:
         if within == variable:

@@ -13,6 +13,7 @@ from kube_cel.estimate import estimate
 from kube_cel.evaluation.frame import COST_LIMIT, Evaluate, Failure, Frame
 from kube_cel.generated import TROUBLE, Fast, generate
 from kube_cel.projection import Leaf, leaves, projected
+from kube_cel.values import work
 from kube_cel.values.typenames import name_of
 
 _OFTEN: Final = 64
@@ -89,6 +90,7 @@ class Program:
     ) -> Outcome:
         """The value and its exact run-time cost. Raises ``EvaluationError``, cost included."""
         frame = Frame(device.fields, self._slots, limit, expired)
+        work.begin()
         try:
             value = self._run(frame)
         except EvaluationError as error:

@@ -6,6 +6,7 @@ carries a value of a type is in ``values``.
 """
 
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -92,6 +93,12 @@ def optional_of(value: Type) -> Type:
 def type_of(instance: Type) -> Type:
     """The type of a type name, such as ``int`` used as a value."""
     return Type(Kind.TYPE, "type", (instance,))
+
+
+@lru_cache(maxsize=4_096)
+def weight(type_: Type) -> int:
+    """How many types a type is made of."""
+    return 1 + sum(map(weight, type_.params))
 
 
 def is_optional(candidate: Type) -> bool:

@@ -1,7 +1,7 @@
 """Calls: strict in their arguments, charged even where an argument or the call fails."""
 
 from kube_cel.checked import Resolution
-from kube_cel.declarations import Implementation, RuntimeCost
+from kube_cel.declarations import Implementation
 from kube_cel.errors import AbortedError, EvaluationError
 from kube_cel.evaluation.frame import Evaluate, Failure, Frame
 from kube_cel.evaluation.guards import dispatching, guarded
@@ -19,108 +19,78 @@ def implementation(resolution: Resolution, static: tuple[Type, ...]) -> Implemen
     )
 
 
-def runtime_cost(resolution: Resolution) -> RuntimeCost | None:
-    """What a call is charged, None for 1."""
-    if len(resolution.overloads) == 1 and resolution.overloads[0].cost is not None:
-        return resolution.overloads[0].cost
-    return resolution.function.cost
+class Charge:
+    """What a call is charged: by its arguments, by its result, or 1."""
+
+    __slots__ = ("by_arguments", "by_result")
+
+    def __init__(self, resolution: Resolution) -> None:
+        only = resolution.overloads[0] if len(resolution.overloads) == 1 else None
+        self.by_result = None if only is None else only.result_cost
+        self.by_arguments = resolution.function.cost
+        if only is not None and only.cost is not None:
+            self.by_arguments = only.cost
+
+    def apply(self, frame: Frame, implement: Implementation, args: tuple[object, ...]) -> object:
+        """Call and charge; a call that the limit does not allow is not even begun."""
+        amount = 1 if self.by_arguments is None else self.by_arguments(*args)
+        if frame.cost + amount > frame.limit:
+            frame.charge(amount)
+        result = _called(implement, args)
+        if self.by_result is not None:
+            amount = self.by_result(result)
+        frame.charge(amount)
+        return result
 
 
-def plan_call(
-    implement: Implementation, cost: RuntimeCost | None, args: tuple[Evaluate, ...]
-) -> Evaluate:
+def _called(implement: Implementation, args: tuple[object, ...]) -> object:
+    for argument in args:
+        if argument.__class__ is Failure:
+            return argument
+    try:
+        return implement(*args)
+    except EvaluationError as error:
+        return failed(error)
+
+
+def plan_call(implement: Implementation, charge: Charge, args: tuple[Evaluate, ...]) -> Evaluate:
     """The closure of a call."""
     match args:
-        case ():
-            return _nullary(implement)
         case (argument,):
-            return _unary(implement, cost, argument)
+            return lambda frame: charge.apply(frame, implement, (argument(frame),))
         case (left, right):
-            return _binary(implement, cost, left, right)
+            return lambda frame: charge.apply(frame, implement, (left(frame), right(frame)))
         case _:
-            return plan_variadic(implement, cost, args)
-
-
-def _nullary(implement: Implementation) -> Evaluate:
-    def run(frame: Frame) -> object:
-        frame.charge(1)
-        return implement()
-
-    return run
-
-
-def _unary(implement: Implementation, cost: RuntimeCost | None, argument: Evaluate) -> Evaluate:
-    def run(frame: Frame) -> object:
-        value = argument(frame)
-        result: object
-        if value.__class__ is Failure:
-            result = value
-        else:
-            try:
-                result = implement(value)
-            except EvaluationError as error:
-                result = failed(error)
-        frame.charge(1 if cost is None else cost(result, value))
-        return result
-
-    return run
-
-
-def _binary(
-    implement: Implementation, cost: RuntimeCost | None, left: Evaluate, right: Evaluate
-) -> Evaluate:
-    def run(frame: Frame) -> object:
-        a = left(frame)
-        b = right(frame)
-        result: object
-        if a.__class__ is Failure:
-            result = a
-        elif b.__class__ is Failure:
-            result = b
-        else:
-            try:
-                result = implement(a, b)
-            except EvaluationError as error:
-                result = failed(error)
-        frame.charge(1 if cost is None else cost(result, a, b))
-        return result
-
-    return run
+            return plan_variadic(implement, charge, args)
 
 
 def plan_variadic(
-    implement: Implementation, cost: RuntimeCost | None, args: tuple[Evaluate, ...]
+    implement: Implementation, charge: Charge, args: tuple[Evaluate, ...]
 ) -> Evaluate:
     """A call that stops at its first failed argument, free of charge unless it is the last."""
+    last = len(args) - 1
 
     def run(frame: Frame) -> object:
         values: list[object] = []
-        for argument in args:
+        for position, argument in enumerate(args):
             value = argument(frame)
-            values.append(value)
-            if value.__class__ is Failure:
-                if len(values) == len(args):
-                    frame.charge(1 if cost is None else cost(value, *values))
+            if value.__class__ is Failure and position < last:
                 return value
-        try:
-            result = implement(*values)
-        except EvaluationError as error:
-            result = failed(error)
-        frame.charge(1 if cost is None else cost(result, *values))
-        return result
+            values.append(value)
+        return charge.apply(frame, implement, tuple(values))
 
     return run
 
 
 def plan_known(
-    implement: Implementation, cost: RuntimeCost | None, args: tuple[object, ...]
+    implement: Implementation, charge: Charge, args: tuple[object, ...]
 ) -> Evaluate | None:
     """A call whose value is worked out once and charged each time, None if it fails."""
     try:
         value = implement(*args)
     except EvaluationError:
         return None
-    amount = 1 if cost is None else cost(value, *args)
+    amount = 1 if charge.by_arguments is None else charge.by_arguments(*args)
 
     def run(frame: Frame) -> object:
         frame.charge(amount)

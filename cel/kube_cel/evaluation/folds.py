@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from kube_cel.errors import EvaluationError
 from kube_cel.evaluation.frame import Evaluate, Failure, Frame
+from kube_cel.library.operators import concatenated
 from kube_cel.values.maps import key_value
 
 
@@ -118,4 +119,4 @@ def append(grown: Any, added: Any) -> Any:
     if grown.__class__ is Growing:
         grown.extend(added)
         return grown
-    return grown + added
+    return concatenated(grown, added)

@@ -7,23 +7,15 @@ that fails here makes the whole program fail, even in a branch that is never tak
 
 from typing import Final
 
-from kube_cel.checked import Checked, Resolution
+from kube_cel.checked import Checked
 from kube_cel.errors import EvaluationError
 from kube_cel.evaluation import chains, folds, logic
-from kube_cel.evaluation.calls import (
-    implementation,
-    plan_call,
-    plan_known,
-    plan_variadic,
-    runtime_cost,
-)
 from kube_cel.evaluation.frame import Evaluate, Failure, Frame
+from kube_cel.evaluation.functions import plan_function
 from kube_cel.evaluation.literals import plan_list, plan_map, plan_message
-from kube_cel.evaluation.membership import plan_membership
 from kube_cel.evaluation.plan import Plan, constant_plan
 from kube_cel.messages import ENUM_VALUES
 from kube_cel.syntax import (
-    ACCUMULATOR,
     Call,
     Comprehension,
     Ident,
@@ -38,25 +30,7 @@ from kube_cel.types import VALUELESS_TYPES
 from kube_cel.values.optional import Optional
 from kube_cel.values.typenames import TypeName
 
-FOLDED: Final = frozenset(
-    {
-        "bool",
-        "bytes",
-        "double",
-        "duration",
-        "dyn",
-        "int",
-        "string",
-        "timestamp",
-        "type",
-        "uint",
-    }
-)
-"""Conversions of a constant are worked out when the program is made."""
 _INDEXES: Final = frozenset({"_[_]", "_[?_]", "_?._"})
-_PARSERS: Final = frozenset({"cidr", "ip", "quantity", "semver", "url"})
-"""Of a constant text they give the same value each time, though each time is charged."""
-_PATTERNS: Final = frozenset({"find", "findAll", "matches"})
 
 
 class Planner:
@@ -182,38 +156,13 @@ class Planner:
             case "or" | "orValue":
                 return Plan(_or_else(self.plan(args[0]).run, self.plan(args[1]).run, node.function))
             case _:
-                return self._function(node, resolution, tuple(map(self.plan, args)))
+                static = tuple(map(self._checked.type, args))
+                return plan_function(node, resolution, static, tuple(map(self.plan, args)))
 
     def _conditional(self, args: tuple[Node, ...]) -> Plan:
         condition, *branches = map(self.plan, args)
         chosen, other = (branch.bare or branch.run for branch in branches)
         return Plan(logic.plan_conditional(condition.run, chosen, other))
-
-    def _function(self, node: Call, resolution: Resolution, args: tuple[Plan, ...]) -> Plan:
-        operands = node.args if resolution.qualified else node.operands
-        static = tuple(map(self._checked.type, operands))
-        implement = implementation(resolution, static)
-        pattern_known = False
-        if node.function in FOLDED and args[0].is_constant:
-            return constant_plan(implement(args[0].constant))
-        if node.function in _PATTERNS and isinstance(args[1].constant, str):
-            implement("", args[1].constant)
-            pattern_known = True
-        if node.function == "@in" and args[1].is_constant and len(resolution.overloads) == 1:
-            member = plan_membership(args[0].run, args[1].constant)
-            if member is not None:
-                return member
-        if node.function == "_+_" and _grows_a_list(node, resolution):
-            implement = folds.append
-        runs = tuple(arg.run for arg in args)
-        cost = runtime_cost(resolution)
-        if node.function in _PARSERS and all(arg.is_constant for arg in args):
-            known = plan_known(implement, cost, tuple(arg.constant for arg in args))
-            if known is not None:
-                return Plan(known)
-        if pattern_known:
-            return Plan(plan_variadic(implement, cost, runs))
-        return Plan(plan_call(implement, cost, runs))
 
     def _loop(self, node: Comprehension) -> Plan:
         closures = {"range": self.plan(node.range).run, "init": self.plan(node.init).run}
@@ -246,15 +195,6 @@ class Planner:
 
     def _enter(self, name: str, read: Evaluate) -> None:
         self._names.setdefault(name, []).append(read)
-
-
-def _grows_a_list(node: Call, resolution: Resolution) -> bool:
-    target = node.args[0]
-    return (
-        isinstance(target, Ident)
-        and target.name == ACCUMULATOR
-        and [overload.id for overload in resolution.overloads] == ["add_list"]
-    )
 
 
 def _named_constant(name: str) -> object:

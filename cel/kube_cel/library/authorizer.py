@@ -33,7 +33,7 @@ def _declared(name: str, *signatures: tuple[tuple[Type, ...], Type]) -> Function
         return Function(
             name,
             overloads,
-            cost=lambda _result, *_args: _CHECK_COST,
+            cost=lambda *_args: _CHECK_COST,
             estimate=lambda _site: (_CHECK_COST, None),
         )
     return Function(name, overloads)

@@ -19,7 +19,7 @@ def _in_map(key: object, mapping: dict[object, object]) -> bool:
     return find_key(mapping, key) is not ABSENT
 
 
-def _in_list_cost(_result: object, _element: object, elements: object) -> int:
+def _in_list_cost(_element: object, elements: object) -> int:
     return size(elements)
 
 

@@ -1,6 +1,8 @@
 """Two words for writing declarations: a function called as ``f(x)``, a method as ``x.f()``."""
 
-from kube_cel.declarations import Estimate, Implementation, Overload, RuntimeCost
+import msgspec
+
+from kube_cel.declarations import Estimate, Implementation, Overload, ResultCost, RuntimeCost
 from kube_cel.types import Type
 
 
@@ -12,9 +14,12 @@ def function(  # noqa: PLR0913 - a declaration is one row of a table
     *,
     cost: RuntimeCost | None = None,
     estimate: Estimate | None = None,
+    result_cost: ResultCost | None = None,
 ) -> Overload:
     """A signature that is called as ``name(params)``."""
-    return Overload(overload, params, result, call, cost=cost, estimate=estimate)
+    return Overload(
+        overload, params, result, call, cost=cost, estimate=estimate, result_cost=result_cost
+    )
 
 
 def method(  # noqa: PLR0913 - a declaration is one row of a table
@@ -25,6 +30,10 @@ def method(  # noqa: PLR0913 - a declaration is one row of a table
     *,
     cost: RuntimeCost | None = None,
     estimate: Estimate | None = None,
+    result_cost: ResultCost | None = None,
 ) -> Overload:
     """A signature that is called as ``params[0].name(rest)``."""
-    return Overload(overload, params, result, call, member=True, cost=cost, estimate=estimate)
+    made = function(
+        overload, params, result, call, cost=cost, estimate=estimate, result_cost=result_cost
+    )
+    return msgspec.structs.replace(made, member=True)

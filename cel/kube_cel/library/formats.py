@@ -168,7 +168,7 @@ def _validate(rule: NamedFormat, text: str) -> Optional:
     return Optional(faults) if faults else NONE
 
 
-def _validate_cost(_result: object, rule: object, text: object) -> int:
+def _validate_cost(rule: object, text: object) -> int:
     if not isinstance(rule, NamedFormat):
         return 1
     tried = scaled(size(text) + 1, TRAVERSAL)

@@ -12,11 +12,13 @@ from kube_cel.errors import EvaluationError
 from kube_cel.format_clauses import ACCEPTED, Clause, clauses, refusal
 from kube_cel.library.declare import method
 from kube_cel.types import LIST_DYN, STRING
+from kube_cel.values.equality import size
 from kube_cel.values.maps import DomainMap, key_value
 from kube_cel.values.numbers import Uint
 from kube_cel.values.text import double_text
 from kube_cel.values.time import Duration, Timestamp, duration_text, timestamp_text
 from kube_cel.values.typenames import TypeName, name_of
+from kube_cel.values.work import spend
 
 _SUPERSCRIPT: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _SPECIAL: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
@@ -47,6 +49,7 @@ def _written(clause: Clause, value: Any) -> str:
     kind = name_of(value)
     if kind not in ACCEPTED[clause.letter]:
         raise refusal(clause, kind)
+    spend(size(value))
     match clause.letter:
         case "s":
             return _text(value)
@@ -126,6 +129,7 @@ def _utf8(value: bytes) -> str:
 
 def _inner(value: Any) -> str:
     """A value as it is written inside a list or map: as a literal of CEL."""
+    spend(size(value))
     write = _WRITERS.get(value.__class__)
     if write is None:
         raise EvaluationError(f"error during formatting: no clause for {name_of(value)}")

@@ -25,6 +25,7 @@ from kube_cel.types import (
 )
 from kube_cel.values.equality import compare, same, size
 from kube_cel.values.optional import NONE, Optional
+from kube_cel.values.work import spend
 
 _CALL: Final = 11
 """A call that makes a list: 1 for the call, 10 for the list."""
@@ -42,9 +43,11 @@ def _flatten(elements: _List, depth: int = 1) -> _List:
     if depth < 0:
         raise EvaluationError("level must be non-negative")
     flat: list[object] = []
+    spend(len(elements))
     for element in elements:
         if depth > 0 and element.__class__ is tuple:
             flat.extend(_flatten(element, depth - 1))
+            spend(len(element))
         else:
             flat.append(element)
     return tuple(flat)
@@ -91,18 +94,18 @@ def _sorted(elements: _List) -> _List:
     return _sorted_by(elements, elements)
 
 
-def _result_cost(result: object, *_args: object) -> int:
+def _result_cost(result: object) -> int:
     return _CALL + size(result)
 
 
-def _flatten_cost(_result: object, elements: object, depth: Any = 1) -> int:
+def _flatten_cost(elements: object, depth: Any = 1) -> int:
     if depth.__class__ is not int:
         raise BrokenDownError("flatten needs a number of levels")
     return _CALL + max(depth, 0) * size(elements)
 
 
 def _self_compared(position: int) -> RuntimeCost:
-    def cost(_result: object, *args: Any) -> int:
+    def cost(*args: Any) -> int:
         elements = args[position]
         if elements.__class__ is not tuple:
             raise BrokenDownError("there is no list to compare with itself")
@@ -195,7 +198,7 @@ LIBRARY: Final = (
                 (LIST_A, INT, INT),
                 LIST_A,
                 _slice,
-                cost=_result_cost,
+                result_cost=_result_cost,
                 estimate=_estimate_slice,
             ),
         ),
@@ -231,7 +234,7 @@ LIBRARY: Final = (
                 (INT,),
                 list_of(INT),
                 _range,
-                cost=_result_cost,
+                result_cost=_result_cost,
                 estimate=_estimate_range,
             ),
         ),
@@ -244,7 +247,7 @@ LIBRARY: Final = (
                 (LIST_A,),
                 LIST_A,
                 lambda elements: elements[::-1],
-                cost=_result_cost,
+                result_cost=_result_cost,
                 estimate=_estimate_copy,
             ),
         ),

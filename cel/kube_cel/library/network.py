@@ -68,20 +68,20 @@ def _compare_cost(cidr: object) -> int:
     return math.ceil((size(cidr) + size(cidr)) * TRAVERSAL)
 
 
-def _contains_ip_cost(_result: object, cidr: object, _other: object) -> int:
+def _contains_ip_cost(cidr: object, _other: object) -> int:
     return _compare_cost(cidr)
 
 
-def _contains_ip_text_cost(_result: object, cidr: object, text: object) -> int:
+def _contains_ip_text_cost(cidr: object, text: object) -> int:
     return _compare_cost(cidr) + tenth(size(text))
 
 
-def _contains_cidr_cost(_result: object, cidr: object, _other: object) -> int:
+def _contains_cidr_cost(cidr: object, _other: object) -> int:
     return _compare_cost(cidr) + tenth(size(cidr)) + 1
 
 
-def _contains_cidr_text_cost(result: object, cidr: object, text: object) -> int:
-    return _contains_cidr_cost(result, cidr, text) + tenth(size(text))
+def _contains_cidr_text_cost(cidr: object, text: object) -> int:
+    return _contains_cidr_cost(cidr, text) + tenth(size(text))
 
 
 def _estimate(parts: int, *, extra: int, text: bool) -> Estimate:

@@ -7,7 +7,7 @@ from typing import Any, Final
 from kube_cel import costs
 from kube_cel.costs import TRAVERSAL, tenth
 from kube_cel.declarations import CallSite, Function, Overload, Size
-from kube_cel.errors import EvaluationError
+from kube_cel.errors import EvaluationError, NoSuchOverloadError
 from kube_cel.library.declare import function
 from kube_cel.saturating import added, scaled
 from kube_cel.types import (
@@ -38,6 +38,7 @@ from kube_cel.values.quantity import Quantity
 from kube_cel.values.semver import Semver
 from kube_cel.values.time import Duration, Timestamp
 from kube_cel.values.url import Url
+from kube_cel.values.work import spend
 
 
 def _divided(a: int, b: int) -> int:
@@ -67,7 +68,7 @@ def _double_quotient(a: float, b: float) -> float:
     return math.copysign(math.inf, a) * math.copysign(1.0, b)
 
 
-def _joined_cost(_result: object, a: object, b: object) -> int:
+def _joined_cost(a: object, b: object) -> int:
     return tenth(size(a) + size(b))
 
 
@@ -99,6 +100,12 @@ def _numeric(name: str, on_int: Any, on_double: Any) -> tuple[Overload, ...]:
     )
 
 
+def concatenated(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
+    """``+`` of lists. It costs 1 whatever their length, so the work is counted."""
+    spend(len(a) + len(b))
+    return a + b
+
+
 def _plus_time(a: Timestamp, b: Duration) -> Timestamp:
     return Timestamp(a.nanos + b.nanos, a.offset)
 
@@ -125,7 +132,7 @@ _ADD: Final = (
         lambda a, b: _plus_time(b, a),
     ),
     function("add_timestamp_duration", (TIMESTAMP, DURATION), TIMESTAMP, _plus_time),
-    function("add_list", (LIST_A, LIST_A), LIST_A, lambda a, b: a + b, estimate=_estimate_list_sum),
+    function("add_list", (LIST_A, LIST_A), LIST_A, concatenated, estimate=_estimate_list_sum),
     function(
         "add_string",
         (STRING, STRING),
@@ -164,7 +171,7 @@ def _comparison(name: str, operator: str, holds: Callable[[int], bool]) -> Funct
     def call(a: object, b: object) -> bool:
         return holds(compare(a, b))
 
-    def smaller_cost(_result: object, a: object, b: object) -> int:
+    def smaller_cost(a: object, b: object) -> int:
         return tenth(min(size(a), size(b)))
 
     def row(suffix: str, left: Type, right: Type) -> Overload:
@@ -212,16 +219,16 @@ def _unequal(a: object, b: object) -> bool:
     """Unlike ``==``, this has an answer also for values that refuse to be compared."""
     try:
         return not equal(a, b)
-    except EvaluationError:
+    except NoSuchOverloadError:
         return True
 
 
-def _unequal_cost(_result: object, a: object, b: object) -> int:
+def _unequal_cost(a: object, b: object) -> int:
     return tenth(min(_inner_size(a), _inner_size(b)))
 
 
-def _equal_cost(result: object, a: object, b: object) -> int:
-    return 1 if a.__class__ in _FLAT_CLASSES else _unequal_cost(result, a, b)
+def _equal_cost(a: object, b: object) -> int:
+    return 1 if a.__class__ in _FLAT_CLASSES else _unequal_cost(a, b)
 
 
 def _estimate_equal(site: CallSite) -> tuple[int, Size | None]:

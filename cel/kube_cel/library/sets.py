@@ -28,7 +28,7 @@ def _equivalent(a: _Set, b: _Set) -> bool:
 
 
 def _cost(factor: int) -> RuntimeCost:
-    return lambda _result, a, b: 1 + factor * size(a) * size(b)
+    return lambda a, b: 1 + factor * size(a) * size(b)
 
 
 def _estimate(factor: int) -> Estimate:

@@ -11,6 +11,7 @@ from kube_cel.saturating import UNKNOWN, added, multiplied, scaled
 from kube_cel.syntax import Literal
 from kube_cel.types import BOOL, INT, LIST_STRING, STRING
 from kube_cel.values.equality import size
+from kube_cel.values.work import CHARACTERS, spend
 
 _SPACES: Final = (
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009"
@@ -72,11 +73,15 @@ def _split(text: str, separator: str, limit: int = -1) -> tuple[str, ...]:
 def _join(texts: tuple[str, ...], separator: str = "") -> str:
     if not all(text.__class__ is str for text in texts):
         raise EvaluationError("no such overload: join")
+    spend(len(texts))
+    spend((sum(map(len, texts)) + len(separator) * len(texts)) // CHARACTERS)
     return separator.join(texts)
 
 
 def _replace(text: str, old: str, new: str, limit: int = -1) -> str:
-    return text.replace(old, new, limit if limit >= 0 else -1)
+    times = text.count(old) if limit < 0 else min(text.count(old), limit)
+    spend((len(text) + times * len(new)) // CHARACTERS)
+    return text.replace(old, new, times)
 
 
 _QUOTED: Final = {
@@ -96,17 +101,13 @@ def _quote(text: str) -> str:
     return '"' + "".join(_QUOTED.get(c, c) for c in text) + '"'
 
 
-def _contains_cost(_result: object, text: object, part: object) -> int:
+def _contains_cost(text: object, part: object) -> int:
     return tenth(size(text)) * tenth(size(part))
 
 
 def _estimate_contains(site: CallSite) -> tuple[int, Size | None]:
     text, part = (scaled(site.size(i).high, TRAVERSAL) for i in (0, 1))
     return multiplied(text, part), None
-
-
-def _join_cost(result: object, *_args: object) -> int:
-    return costs.first_rebuilt(None, result)
 
 
 def _estimate_join(site: CallSite) -> tuple[int, Size | None]:
@@ -265,10 +266,15 @@ LIBRARY: Final = (
     Function(
         "join",
         (
-            method("list_join", (LIST_STRING,), STRING, _join),
-            method("list_join_string", (LIST_STRING, STRING), STRING, _join),
+            method("list_join", (LIST_STRING,), STRING, _join, result_cost=costs.first_rebuilt),
+            method(
+                "list_join_string",
+                (LIST_STRING, STRING),
+                STRING,
+                _join,
+                result_cost=costs.first_rebuilt,
+            ),
         ),
-        cost=_join_cost,
         estimate=_estimate_join,
     ),
     Function(

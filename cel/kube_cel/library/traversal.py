@@ -7,6 +7,7 @@ from kube_cel.declarations import CallSite, Size
 from kube_cel.saturating import added, multiplied, scaled
 from kube_cel.types import BYTES, STRING
 from kube_cel.values.maps import DomainMap, key_value
+from kube_cel.values.work import spend
 
 
 def traversal(value: Any) -> int:
@@ -17,13 +18,15 @@ def traversal(value: Any) -> int:
     if kind is bytes:
         return int(len(value) * TRAVERSAL)
     if kind is tuple:
+        spend(len(value))
         return sum(map(traversal, value))
     if kind is dict or kind is DomainMap:
+        spend(len(value))
         return sum(traversal(key_value(key)) + traversal(item) for key, item in value.items())
     return 1
 
 
-def traversed(_result: object, first: object, *_rest: object) -> int:
+def traversed(first: object, *_rest: object) -> int:
     """The cost of going through the first argument."""
     return traversal(first)
 

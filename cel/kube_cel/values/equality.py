@@ -15,6 +15,7 @@ from kube_cel.values.semver import Semver
 from kube_cel.values.time import Duration, Timestamp
 from kube_cel.values.typenames import TypeName
 from kube_cel.values.url import Url
+from kube_cel.values.work import spend
 
 _NUMBERS: Final = frozenset({int, Uint, float})
 _PLAIN: Final = frozenset({str, bytes, bool, int, Uint})
@@ -35,7 +36,7 @@ def same(a: object, b: object) -> bool:
     """Whether the values are equal; values that refuse to be compared are not."""
     try:
         return equal(a, b)
-    except EvaluationError:
+    except NoSuchOverloadError:
         return False
 
 
@@ -49,6 +50,7 @@ def _numbers(a: Any, b: Any) -> bool:
 def _lists(a: Any, b: Any) -> bool:
     if not isinstance(b, tuple) or len(a) != len(b):
         return False
+    spend(len(a))
     return all(_not_unequal(x, y) for x, y in zip(a, b, strict=True))
 
 
@@ -56,13 +58,14 @@ def _not_unequal(a: object, b: object) -> bool:
     """Inside lists and maps, values that refuse to be compared pass for equal (as in Go)."""
     try:
         return equal(a, b)
-    except EvaluationError:
+    except NoSuchOverloadError:
         return True
 
 
 def _maps(a: Any, b: Any) -> bool:
     if not isinstance(b, dict) or len(a) != len(b):
         return False
+    spend(len(a))
     for key, value in a.items():
         other = find_key(b, key_value(key))
         if other is ABSENT or not _not_unequal(value, other):

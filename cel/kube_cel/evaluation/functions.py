@@ -1,0 +1,76 @@
+"""Calls of functions: which are worked out when the program is made, and how the rest run."""
+
+from typing import Final
+
+from kube_cel.checked import Resolution
+from kube_cel.declarations import Implementation
+from kube_cel.evaluation.calls import (
+    Charge,
+    implementation,
+    plan_call,
+    plan_known,
+    plan_variadic,
+)
+from kube_cel.evaluation.folds import append
+from kube_cel.evaluation.frame import Evaluate
+from kube_cel.evaluation.membership import plan_membership
+from kube_cel.evaluation.plan import Plan, constant_plan
+from kube_cel.syntax import ACCUMULATOR, Call, Ident
+from kube_cel.types import Type
+
+_FOLDED: Final = frozenset(
+    {
+        "bool",
+        "bytes",
+        "double",
+        "duration",
+        "dyn",
+        "int",
+        "string",
+        "timestamp",
+        "type",
+        "uint",
+    }
+)
+"""Conversions of a constant are worked out when the program is made."""
+_PARSERS: Final = frozenset({"cidr", "ip", "quantity", "semver", "url"})
+"""Of a constant text they give the same value each time, though each time is charged."""
+_PATTERNS: Final = frozenset({"find", "findAll", "matches"})
+
+
+def plan_function(
+    node: Call, resolution: Resolution, static: tuple[Type, ...], args: tuple[Plan, ...]
+) -> Plan:
+    """The plan of a call. Raises ``EvaluationError`` where a constant in it fails."""
+    implement = implementation(resolution, static)
+    if node.function in _FOLDED and args[0].is_constant:
+        return constant_plan(implement(args[0].constant))
+    if node.function == "@in" and len(resolution.overloads) == 1:
+        member = plan_membership(args[0].run, args[1].constant)
+        if member is not None:
+            return member
+    if _grows_a_list(node, resolution):
+        implement = append
+    return Plan(_run(node.function, implement, Charge(resolution), args))
+
+
+def _run(
+    function: str, implement: Implementation, charge: Charge, args: tuple[Plan, ...]
+) -> Evaluate:
+    runs = tuple(arg.run for arg in args)
+    if function in _PATTERNS and isinstance(args[1].constant, str):
+        implement("", args[1].constant)
+        return plan_variadic(implement, charge, runs)
+    if function in _PARSERS and all(arg.is_constant for arg in args):
+        known = plan_known(implement, charge, tuple(arg.constant for arg in args))
+        if known is not None:
+            return known
+    return plan_call(implement, charge, runs)
+
+
+def _grows_a_list(node: Call, resolution: Resolution) -> bool:
+    """Whether a loop adds to its accumulator."""
+    if node.function != "_+_" or not isinstance(node.args[0], Ident):
+        return False
+    overloads = [overload.id for overload in resolution.overloads]
+    return node.args[0].name == ACCUMULATOR and overloads == ["add_list"]
