@@ -6,7 +6,7 @@ from typing import Final
 
 import click
 
-from dra_cli.commands.options import run, source, source_options
+from dra_cli.commands.options import run, source_options
 from dra_cli.core.export import json_line
 from dra_cli.core.filters import Filter
 from dra_cli.core.nearby import no_such_claim
@@ -50,15 +50,15 @@ def command(  # noqa: PLR0913 - one per option, that is how click calls
 ) -> None:
     """Runs `dra events`."""
     wanted = Filter(claim=claim, node=node, tags=tags)
-    run(_events(source(nats, log), wanted, follow=follow, raw=raw))
+    run(_events(Source(nats, log), wanted, follow=follow, raw=raw))
     if not (wanted.found or follow) and claim:
         raise NotFoundError(no_such_claim(claim, wanted.claims))
 
 
 async def _events(where: Source, wanted: Filter, *, follow: bool, raw: bool) -> None:
     async with opened(where) as log:
-        until = None if follow else await log.last_sequence()
-        async with aclosing(log.read(until=until)) as batches:
+        last = await log.last_sequence()
+        async with aclosing(log.read(until=None if follow else last)) as batches:
             async for batch in batches:
                 if lines := [_line(record, raw=raw) for record in batch if wanted.takes(record)]:
                     click.echo("\n".join(lines))

@@ -6,7 +6,7 @@ from typing import Final
 import click
 import msgspec
 
-from dra_cli.commands.options import at_option, output_option, run, source, source_options
+from dra_cli.commands.options import at_option, output_option, run, source_options
 from dra_cli.core.explanation import Explanation, explain
 from dra_cli.core.filters import claims_of
 from dra_cli.core.nearby import no_such_claim
@@ -50,7 +50,7 @@ def command() -> None:
 @source_options
 def claim(name: str, at: Position, output: str, nats: str, log: Path | None) -> None:
     """Runs `dra explain claim`."""
-    run(_explain(name, at, output, source(nats, log)))
+    run(_explain(name, at, output, Source(nats, log)))
 
 
 async def _explain(name: str, at: Position, output: str, where: Source) -> None:

@@ -5,7 +5,7 @@ from typing import Final
 
 import click
 
-from dra_cli.commands.options import at_option, run, source, source_options
+from dra_cli.commands.options import at_option, run, source_options
 from dra_cli.core.export import json_line
 from dra_cli.core.position import Position
 from dra_cli.edge.logs import Source, opened, records
@@ -28,7 +28,7 @@ Example:
 @source_options
 def command(file: Path, at: Position, nats: str, log: Path | None) -> None:
     """Runs `dra export`."""
-    run(_export(file, at, source(nats, log)))
+    run(_export(file, at, Source(nats, log)))
 
 
 async def _export(file: Path, at: Position, where: Source) -> None:

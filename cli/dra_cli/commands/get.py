@@ -5,7 +5,7 @@ from typing import Final
 
 import click
 
-from dra_cli.commands.options import at_option, output_option, run, source, source_options
+from dra_cli.commands.options import at_option, output_option, run, source_options
 from dra_cli.core.picture import Picture
 from dra_cli.core.position import Position
 from dra_cli.core.rows import ROWS
@@ -30,7 +30,7 @@ Examples:
 @source_options
 def command(what: str, at: Position, output: str, nats: str, log: Path | None) -> None:
     """Runs `dra get`."""
-    run(_get(what, at, output, source(nats, log)))
+    run(_get(what, at, output, Source(nats, log)))
 
 
 async def _get(what: str, at: Position, output: str, where: Source) -> None:

@@ -9,16 +9,14 @@ from typing import Any, Final, TypeVar
 import click
 
 from dra_cli.core.position import EXAMPLES, THE_END, BadPositionError, Position, parse_position
-from dra_cli.edge.logs import Source
 from dra_cli.edge.screen import FORMATS
-from dra_cli.exits import Exit
 
 INTERRUPTED: Final = 130
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def source_options(command: Command) -> Command:
-    """Adds --nats and --log; the command gets `nats` and `log`, for `source`."""
+    """Adds --nats and --log; the command gets `nats` and `log`, for a `Source`."""
     nats = click.option(
         "--nats",
         metavar="URL",
@@ -60,11 +58,6 @@ def output_option(command: Command) -> Command:
     )(command)
 
 
-def source(nats: str, log: Path | None) -> Source:
-    """The log that the options name."""
-    return Source(nats, log)
-
-
 def run(work: Coroutine[Any, Any, None]) -> None:
     """Runs the work of a command; Ctrl-C and SIGTERM end it quietly, and in good order."""
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
@@ -72,8 +65,6 @@ def run(work: Coroutine[Any, Any, None]) -> None:
         asyncio.run(work)
     except KeyboardInterrupt:
         raise SystemExit(INTERRUPTED) from None
-    except BrokenPipeError:
-        raise SystemExit(Exit.GOOD) from None
 
 
 def _position(ctx: click.Context, param: click.Parameter, value: str | None) -> Position:

@@ -5,7 +5,7 @@ from typing import Final
 
 import click
 
-from dra_cli.commands.options import at_option, output_option, run, source, source_options
+from dra_cli.commands.options import at_option, output_option, run, source_options
 from dra_cli.core.picture import Picture
 from dra_cli.core.position import Position
 from dra_cli.core.statement import document, statement
@@ -31,7 +31,7 @@ Examples:
 @source_options
 def command(at: Position, output: str, nats: str, log: Path | None) -> None:
     """Runs `dra replay`."""
-    run(_replay(at, output, source(nats, log)))
+    run(_replay(at, output, Source(nats, log)))
 
 
 async def _replay(at: Position, output: str, where: Source) -> None:

@@ -69,32 +69,27 @@ def command(nodes: int, gpus: int, port: int, folder: Path | None) -> None:
 
 
 async def _up(system: LocalSystem) -> None:
-    told = asyncio.Event()
+    serving = asyncio.create_task(_serve(system))
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, told.set)
-    click.echo("starting ...", err=True)
+        loop.add_signal_handler(number, serving.cancel)
     try:
-        async with system:
-            click.echo(
-                HOW.format(
-                    kubeconfig=system.kubeconfig,
-                    nats=system.nats_url,
-                    examples=EXAMPLES,
-                    logs=system.folder.logs,
-                )
-            )
-            await _until_told(system, told)
-            click.echo("stopping ...", err=True)
+        await serving
+    except asyncio.CancelledError:
+        click.echo("stopped", err=True)
     except (ProgramEndedError, NotReadyError) as error:
         raise WrongError(str(error)) from error
 
 
-async def _until_told(system: LocalSystem, told: asyncio.Event) -> None:
-    ending = asyncio.create_task(told.wait())
-    failing = asyncio.create_task(system.supervisor.failure())
-    await asyncio.wait((ending, failing), return_when=asyncio.FIRST_COMPLETED)
-    ending.cancel()
-    if failing.done():
-        await failing
-    failing.cancel()
+async def _serve(system: LocalSystem) -> None:
+    click.echo("starting ...", err=True)
+    async with system:
+        click.echo(
+            HOW.format(
+                kubeconfig=system.kubeconfig,
+                nats=system.nats_url,
+                examples=EXAMPLES,
+                logs=system.folder.logs,
+            )
+        )
+        await system.supervisor.failure()

@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from dra_allocator.core.policy import DEFAULT
-from dra_cli.commands.options import at_option, output_option, run, source, source_options
+from dra_cli.commands.options import at_option, output_option, run, source_options
 from dra_cli.core.position import Position
 from dra_cli.core.verdict import Verdict, verdict
 from dra_cli.edge.logs import Source, opened, records
@@ -40,7 +40,7 @@ Examples:
 @source_options
 def command(policy: str, at: Position, output: str, nats: str, log: Path | None) -> None:
     """Runs `dra verify`."""
-    run(_verify(policy, at, output, source(nats, log)))
+    run(_verify(policy, at, output, Source(nats, log)))
 
 
 async def _verify(policy: str, at: Position, output: str, where: Source) -> None:

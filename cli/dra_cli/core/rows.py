@@ -106,21 +106,25 @@ def pool_rows(picture: Picture) -> Iterator[PoolRow]:
 def claim_rows(picture: Picture) -> Iterator[ClaimRow]:
     """All claims that exist, by namespace and name."""
     registers = picture.registers
-    nodes = dict(picture.prepared)
+    prepared = {uid for uid, _ in picture.prepared}
+    refusals = {
+        ref.uid: refused.fact.summary
+        for _, refused in sorted(registers.refusals.items())
+        for ref in refused.fact.claims
+    }
     for uid, requested in sorted(registers.claims.items(), key=lambda item: item[1].claim):
         holding = registers.holdings.get(uid)
         pods = _pods_of(picture, uid)
-        refused = (refused.fact for _, refused in registers.refusals.items())
-        refusal = next((fact for fact in refused if requested.claim in fact.claims), None)
+        reason = "" if holding else refusals.get(uid, "")
         yield ClaimRow(
             namespace=requested.claim.namespace,
             name=requested.claim.name,
-            state=_claim_state(held=holding is not None, used=bool(pods), refused=bool(refusal)),
+            state=_claim_state(held=holding is not None, used=bool(pods), refused=bool(reason)),
             node=holding.node if holding else None,
             devices=tuple(str(cost.device) for cost in holding.costs) if holding else (),
             pods=pods,
-            prepared=uid in nodes,
-            reason=refusal.summary if refusal and holding is None else "",
+            prepared=uid in prepared,
+            reason=reason,
         )
 
 

@@ -13,7 +13,8 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
     """Which processes there are. With more than one of a service, all but one stand by.
 
     `kubeconfig`: a Kubernetes API server that runs elsewhere, instead of the devcluster's own;
-    then `kubelets` says whether the devcluster still plays the nodes' kubelets. `port`: the API
+    then `kubelets` says whether the devcluster still plays the nodes' kubelets, which may come as
+    somebody else (`kubelet_kubeconfig`). `port`: the API
     server's, 0 for any. `restart`: whether what is killed, or asks for it, is started again.
     """
 
@@ -24,6 +25,7 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
     bridges: int = 1
     port: int = 0
     kubeconfig: Path | None = None
+    kubelet_kubeconfig: Path | None = None
     kubelets: bool = True
     restart: bool = True
     environment: dict[str, str] = {}

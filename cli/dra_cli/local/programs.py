@@ -41,9 +41,10 @@ def cluster(folder: Folder, layout: Layout, port: int) -> Program:
 def kubelets(folder: Path, layout: Layout, port: int) -> Program:
     """The nodes' kubelets alone, for an API server that runs elsewhere."""
     own = ("--root", str(folder), "--port", str(port), *_nodes(layout))
+    who = layout.kubelet_kubeconfig or layout.kubeconfig
     return Program(
         name="kubelets",
-        command=("-m", "dra_devcluster.kubelet", "--kubeconfig", str(layout.kubeconfig), *own),
+        command=("-m", "dra_devcluster.kubelet", "--kubeconfig", str(who), *own),
         ready=f"http://{LOCALHOST}:{port}/healthz",
     )
 

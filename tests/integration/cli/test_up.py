@@ -78,7 +78,7 @@ async def test_kubectl_and_dra_work_on_it_and_it_leaves_nothing(up: Up) -> None:
     assert up.run(*DRA, "get", "devices").count(" held ") == 2
     assert up.run(*DRA, "verify").endswith("every decision derived again\n")
     code, err = up.end(signal.SIGINT)
-    assert (code, err.splitlines()) == (0, ["starting ...", "stopping ..."])
+    assert (code, err.splitlines()) == (0, ["starting ...", "stopped"])
     assert processes_of(up.folder) == []
     assert list(up.folder.iterdir()) == []
 
