@@ -145,6 +145,7 @@ class Machine:
             users = {claim for claim, _ in self.devices._holders(a_planned(gpu))}
             assert users <= {uid for uid in live if gpu in WANTS[uid]}, "set up for nobody"
         for uid, record in live.items():
+            assert record.phase is not Phase.ACCEPTED or uid not in self.files()
             if record.phase is Phase.PREPARED:
                 assert uid in self.files()
                 for gpu in WANTS[uid]:
