@@ -64,7 +64,7 @@ async def test_a_reader_never_sees_a_broken_file_in_200_prepares_with_kills(node
         while True:
             devices(node)
             reads += 1
-            await asyncio.sleep(0.005)
+            await asyncio.sleep(0.02)
 
     reader = asyncio.create_task(read_for_ever())
     answers: dict[str, list[str]] = {}
