@@ -2,20 +2,28 @@
 
 import msgspec
 from hypothesis import given
-from unit.allocator.search.builders import a_problem, share_ids, solve
+from unit.allocator.search.builders import a_problem, share_ids
 from unit.allocator.search.checker import Case, violations
 from unit.allocator.search.exhaustive import any_solution
 from unit.allocator.search.strategies import cases
 
 from dra_allocator.core.search.in_use import InUse
 from dra_allocator.core.search.outcome import ClaimError, Found, NotFound, Outcome
-from dra_allocator.core.search.search import search
+from dra_allocator.core.search.plan import plan_claims
+from dra_allocator.core.search.search import Search, search
 from dra_allocator.core.search.why import explain
 
 
-def outcome_of(case: Case) -> Outcome | str:
+class WarySearch(Search):
+    """Asks at once what others ask only when the search gets long."""
+
+    long_after = 1
+
+
+def outcome_of(case: Case, kind: type[Search] = Search) -> Outcome | str:
     try:
-        return solve(case)
+        problem = a_problem(case)
+        return kind(problem, plan_claims(problem)).run(10_000, share_ids())
     except ClaimError as error:
         return error.message
 
@@ -37,6 +45,16 @@ def test_cannot_means_that_no_answer_is_sound(case: Case) -> None:
 @given(cases())
 def test_the_same_problem_has_the_same_answer(case: Case) -> None:
     assert msgspec.to_builtins(outcome_of(case)) == msgspec.to_builtins(outcome_of(case))
+
+
+@given(cases())
+def test_looking_ahead_changes_no_answer(case: Case) -> None:
+    usual, wary = outcome_of(case), outcome_of(case, WarySearch)
+    assert type(usual) is type(wary)
+    if isinstance(usual, Found) and isinstance(wary, Found):
+        assert usual.claims == wary.claims
+    if isinstance(usual, str):
+        assert usual == wary
 
 
 @given(cases())

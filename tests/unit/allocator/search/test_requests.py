@@ -238,6 +238,13 @@ def test_a_request_that_nothing_satisfies_ends_the_search_early() -> None:
     assert isinstance(solve(a_case(slices, [a_claim(a_request("r", 31))]), budget=1), NotFound)
 
 
+@pytest.mark.parametrize("kind", ["matchAttribute", "distinctAttribute"])
+def test_a_constraint_that_so_many_devices_cannot_meet_ends_the_search_early(kind: str) -> None:
+    slices = [a_slice(*(a_device(f"d{n}", attributes={"numa": n % 4}) for n in range(32)))]
+    claim = a_claim(a_request(count=9), constraints=[{kind: f"{DRIVER}/numa"}])
+    assert isinstance(solve(a_case(slices, [claim]), budget=100), NotFound)
+
+
 def test_depth_is_no_matter_of_the_interpreters_stack() -> None:
     names = [f"d{n}" for n in range(1200)]
     slices = [a_slice(*devices(*names))]

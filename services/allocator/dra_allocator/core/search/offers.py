@@ -50,7 +50,7 @@ class Offers:
 
     def may_suffice(self, wanted: Alternative, start: Place, needed: int) -> bool:
         """Say whether there are so many devices from here on, or an error that must be met first."""
-        if needed <= 1 or self.may_fail(wanted):
+        if self.may_fail(wanted):
             return True
         for _, mask in self._masks(wanted, start):
             needed -= mask.bit_count()

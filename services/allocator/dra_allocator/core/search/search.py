@@ -9,9 +9,9 @@ matter of Python's recursion. No clock, no chance.
 
 from collections.abc import Callable, Generator, Iterator
 from enum import Enum, auto
-from typing import Final, NamedTuple
+from typing import ClassVar, NamedTuple
 
-from dra_allocator.core.search.agreement import States, admit
+from dra_allocator.core.search.agreement import Agreement, States
 from dra_allocator.core.search.offers import FIRST, Offers
 from dra_allocator.core.search.outcome import Found, NotFound, Outcome, SearchLimit
 from dra_allocator.core.search.plan import (
@@ -26,9 +26,6 @@ from dra_allocator.core.search.pools import Pool, PoolFault
 from dra_allocator.core.search.results import Chosen, build_claims
 from dra_allocator.core.search.trial import PoolTrial
 from dra_shared.kube.claims import MAX_RESULTS
-
-LONG: Final = 64
-"""Steps after which it is worth asking whether some request can be satisfied at all."""
 
 
 class _Answer(Enum):
@@ -92,11 +89,15 @@ def search(
 class Search:
     """One search: what is chosen so far, and what that leaves of the pools."""
 
+    long_after: ClassVar[int] = 64
+    """Steps after which it is worth asking what can still be enough, before trying it."""
+
     def __init__(self, problem: Problem, planned: tuple[PlannedClaim, ...]) -> None:
         self._problem = problem
         self._planned = planned
         self._all_places = locate_all(problem, planned)
         self._offers = Offers(problem, self.trial_of)
+        self._agreement = Agreement(problem, planned)
         self._chosen: list[Chosen] = []
         self._budget = 0
         self._steps = 0
@@ -189,7 +190,7 @@ class Search:
         """Give the devices to try for a slot; none where those left cannot be enough."""
         if slot.all_places is not None:
             yield slot.all_places[slot.got]
-        elif self._offers.may_suffice(slot.alternative, slot.start, slot.needed - slot.got):
+        elif slot.needed - slot.got == 1 or self._may_suffice(self._offers, slot):
             yield from self._offers.places(slot.alternative, slot.start)
 
     def _choose(self, slot: _Slot, place: Place) -> Chosen | None:
@@ -208,8 +209,7 @@ class Search:
         ):
             return None
         device = trial.pool.devices[place.device]
-        claim = self._planned[wanted.claim]
-        states = admit(self._problem, claim, (wanted, device), slot.states)
+        states = self._agreement.admit(wanted, device, slot.states)
         if states is None or lacking:
             return None
         taken = trial.take(place.device, wanted.claim, consumed, admin=wanted.admin)
@@ -219,7 +219,7 @@ class Search:
         self._steps += 1
         if self._steps > self._budget:
             raise _BudgetUsedError
-        if self._steps == LONG and self._is_hopeless():
+        if self._steps == self.long_after and self._is_hopeless():
             raise _HopelessError
 
     def _is_hopeless(self) -> bool:
@@ -230,16 +230,29 @@ class Search:
         if any(untouched.may_fail(one) for one in wanted):
             return False
         return any(
-            not any(self._may_suffice(untouched, one) for one in request.alternatives)
+            not any(self._may_start(untouched, one) for one in request.alternatives)
             for request in requests
         )
 
-    def _may_suffice(self, offers: Offers, wanted: Alternative) -> bool:
+    def _may_start(self, untouched: Offers, wanted: Alternative) -> bool:
+        """Say whether untouched pools may hold enough for a request."""
         if wanted.count is None:
             places = self._all_places[wanted]
-            return bool(places) and all(offers.is_free(place, wanted) for place in places)
-        usable = offers.places(wanted, FIRST)
-        return sum(1 for _ in usable) >= wanted.count
+            return bool(places) and all(untouched.is_free(place, wanted) for place in places)
+        states: States = (None,) * len(self._planned[wanted.claim].constraints)
+        return self._may_suffice(untouched, self._first_slot(wanted, 0, 0, states))
+
+    def _may_suffice(self, offers: Offers, slot: _Slot) -> bool:
+        """Say whether the devices from the slot on may be enough; asks closely in a long search."""
+        wanted, needed = slot.alternative, slot.needed - slot.got
+        if not offers.may_suffice(wanted, slot.start, needed):
+            return False
+        if self._steps < self.long_after or not wanted.constraints or offers.may_fail(wanted):
+            return True
+        pools = self._problem.pools
+        places = offers.places(wanted, slot.start)
+        devices = [pools[place.pool].devices[place.device] for place in places]
+        return self._agreement.most(wanted, devices, slot.states) >= needed
 
 
 def _next_slot(slot: _Slot, place: Place, states: States) -> _Slot:
