@@ -92,9 +92,11 @@ def a_cost(node: str, device: str) -> tuple[Cost, ...]:
 
 
 @asynccontextmanager
-async def bridging(plane: ControlPlane, ledger: Ledger) -> AsyncIterator[None]:
-    """A bridge at work as the bridge's own identity; ended on leaving."""
-    async with connected(str(plane.kubeconfig(Identity.BRIDGE))) as api:
+async def bridging(
+    plane: ControlPlane, ledger: Ledger, identity: Identity = Identity.BRIDGE
+) -> AsyncIterator[None]:
+    """A bridge at work, as its own identity unless told otherwise; ended on leaving."""
+    async with connected(str(plane.kubeconfig(identity))) as api:
         epoch = await ledger.log.open_epoch("api-bridge", "test")
         ready = Readiness()
         running = asyncio.create_task(Bridge(ledger.log, epoch, ready).run(api))

@@ -92,6 +92,7 @@ async def whole_system(
         nodes=agents,
         kubeconfig=plane.kubeconfig(Identity.BRIDGE),
         kubelets=bool(agents),
+        kubelet_kubeconfig=plane.kubeconfig(Identity.ADMIN),
         environment=fleet.SILENT_FOR_EVER if not agents else {},
         **layout,
     )

@@ -44,9 +44,7 @@ class LocalSystem:
         self.folder.make()
         try:
             self.supervisor.start(programs.nats(self.folder.nats, self._nats_port, self._monitor))
-            if self.layout.kubeconfig is None:
-                cluster = programs.cluster(self.folder, self.layout, self._api_port)
-                self.supervisor.start(cluster)
+            self.supervisor.start(*self._cluster())
             self.supervisor.start(*self._services())
             await self.ready()
         except BaseException:
