@@ -20,7 +20,7 @@ from dra_api_bridge.core.requests import AnyWrite
 from dra_api_bridge.core.steps import end, next_writes, refuse
 from dra_api_bridge.core.writes import Later
 from dra_api_bridge.edge.api import Api, ApiRefusedError, ApiUnreachableError, connected
-from dra_api_bridge.edge.discovery import NotServedError, Served, discover
+from dra_api_bridge.edge.discovery import NotServedError, Served, discover, probe_features
 from dra_api_bridge.edge.watch import Watch
 from dra_api_bridge.edge.writer import Done, Refused, Stale, Writer
 from dra_api_bridge.settings import BridgeSettings
@@ -77,13 +77,9 @@ class Bridge:
 
     async def run(self, api: Api, overrides: Sequence[str] = ()) -> None:
         """Works until cancelled; raises FencedError when another instance has taken over."""
-        served = await _discovered(api, self._readiness)
-        self._mirror = Mirror(
-            FeaturesObserved(
-                server_version=served.version,
-                features=features(served.major, served.minor, overrides),
-            )
-        )
+        served, probed = await _discovered(api, self._readiness)
+        on = features(served.major, served.minor, probed, overrides)
+        self._mirror = Mirror(FeaturesObserved(server_version=served.version, features=on))
         self._writer = Writer(api, served.resource_api)
         async with asyncio.TaskGroup() as self._group:
             self._group.create_task(self._read())
@@ -184,11 +180,12 @@ class Bridge:
         self._look(self._mirror.widened((write.work,)))
 
 
-async def _discovered(api: Api, readiness: Readiness) -> Served:
-    """What the API server serves, as soon as that is enough; until then it is not ready."""
+async def _discovered(api: Api, readiness: Readiness) -> tuple[Served, dict[str, bool]]:
+    """What the API server serves, as soon as that is enough, and the features that were tried."""
     while True:
         try:
-            return await discover(api)
+            served = await discover(api)
+            return served, await probe_features(api, served.resource_api)
         except (NotServedError, ApiRefusedError, ApiUnreachableError) as error:
             lacking = str(error)
         readiness.missing(lacking)

@@ -138,13 +138,19 @@ def test_features_are_told_once_and_again_when_the_server_changes() -> None:
     ],
 )
 def test_features_are_those_on_by_default(minor: str, has: set[str], lacks: set[str]) -> None:
-    found = set(features("1", minor, ()))
+    found = set(features("1", minor, {}, ()))
     assert has <= found
     assert not lacks & found
 
 
+def test_what_a_probe_shows_goes_before_the_releases_defaults() -> None:
+    found = features("1", "37", {"DeviceTaints": False, "ListTypeAttributes": True}, ())
+    assert "DeviceTaints" not in found
+    assert "ListTypeAttributes" in found
+
+
 def test_features_can_be_switched_on_and_off() -> None:
-    found = features("1", "37", ("ListTypeAttributes", "-DeviceTaints"))
+    found = features("1", "37", {}, ("ListTypeAttributes", "-DeviceTaints"))
     assert "ListTypeAttributes" in found
     assert "DeviceTaints" not in found
 

@@ -1,11 +1,15 @@
-"""What the API server is and serves: its version, and under which paths the watched kinds are."""
+"""What the API server is: its version, the paths of the watched kinds, which features are on."""
 
 from typing import Final
 
 import msgspec
+import structlog
 
+from dra_api_bridge.core.features import is_on, probes
 from dra_api_bridge.core.objects import Kind
+from dra_api_bridge.core.requests import PatchType, Request
 from dra_api_bridge.edge.api import Api, ApiRefusedError
+from dra_shared.kube.devices import ResourceSlice
 
 RESOURCE_GROUP: Final = "/apis/resource.k8s.io"
 USABLE: Final = ("v1", "v1beta2")
@@ -13,6 +17,9 @@ USABLE: Final = ("v1", "v1beta2")
 
 TAINT_RULE_VERSIONS: Final = ("v1", "v1beta2", "v1alpha3")
 NOT_FOUND: Final = 404
+INVALID: Final = (400, 422)
+
+_log = structlog.get_logger()
 
 
 class NotServedError(Exception):
@@ -72,3 +79,19 @@ async def _resources(api: Api, version: str) -> frozenset[str]:
             return frozenset()
         raise
     return frozenset(each.name for each in msgspec.json.decode(body, type=_Resources).resources)
+
+
+async def probe_features(api: Api, resource_api: str) -> dict[str, bool]:
+    """For each feature that could be tried, whether it is on. Nothing is stored by trying."""
+    path = f"{resource_api}/resourceslices?dryRun=All"
+    found: dict[str, bool] = {}
+    for name, probe in probes().items():
+        body = msgspec.json.encode(probe)
+        answer = await api.send(Request("POST", path, PatchType.WHOLE, body))
+        if answer.status in INVALID:
+            found[name] = False
+        elif answer.is_error:
+            _log.warning("feature not tried", feature=name, status=answer.status)
+        else:
+            found[name] = is_on(probe, msgspec.json.decode(answer.body, type=ResourceSlice))
+    return found

@@ -20,6 +20,9 @@ LONGEST_PAUSE: Final = 5.0
 STALE_PAUSE: Final = 0.1
 """Seconds for the watch to bring what the write did not know of."""
 
+TEST_FAILED: Final = "the server rejected our request due to an error in our request"
+"""All that the API server says when a JSON patch does not apply, a `test` in it included."""
+
 WRITES: Final = Counter("dra_bridge_writes_total", "Requests that write", ["what", "status"])
 SECONDS: Final = Histogram("dra_bridge_write_seconds", "How long a write took", ["what"])
 
@@ -115,7 +118,7 @@ def verdict(answer: Answer) -> Verdict:
             return Verdict.STALE
         case 429 | 408:
             return Verdict.AGAIN
-        case 422 if b"testing path" in answer.body or b"test failed" in answer.body:
+        case 422 if message_of(answer.body) == TEST_FAILED:
             return Verdict.STALE
         case status if status >= SERVER_ERROR:
             return Verdict.AGAIN
