@@ -108,6 +108,7 @@ class Story:
     """A log that is told fact by fact, and an allocator that reads along."""
 
     def __init__(self, policy: str = "pack") -> None:
+        self.policy = policy
         self.records: list[Record] = []
         self.unsent: list[Envelope] = []
         self.engine = Engine(new_state(), policy)

@@ -18,7 +18,7 @@ from cluster import (
     refused,
 )
 
-from dra_allocator.core.policy import POLICIES, UnknownPolicyError, score_of
+from dra_allocator.core.policy import POLICIES, UnknownPolicyError, policy_of
 from dra_allocator.settings import AllocatorSettings
 from dra_shared.events.allocations import ClaimAllocated, ReasonKind, Refusal
 from dra_shared.events.mirror import AllocationCleared, AllocationRefused, ClearedBy
@@ -54,6 +54,29 @@ def test_pack_fills_the_fullest_node_first() -> None:
     assert placed(story.decide()) == {"p2": "n1"}
 
 
+def sized(*sizes: str) -> Story:
+    """A node with devices of these sizes, listed in this order."""
+    parts = [a_device(f"d{s}", capacity={"memory": DeviceCapacity(value=f"{s}Gi")}) for s in sizes]
+    return Story().tell(a_class(), a_node("n1"), a_pool("n1", parts))
+
+
+@pytest.mark.parametrize("sizes", [("10", "20", "80"), ("80", "20", "10")], ids=["up", "down"])
+def test_pack_takes_the_smallest_device_that_will_do(sizes: tuple[str, ...]) -> None:
+    capacity = 'device.capacity["dev.lab.example"].memory.compareTo(quantity("{}Gi")) >= 0'.format
+    story = sized(*sizes)
+    story.tell(a_claim("c3", a_request("r", 1, capacity(8))), a_pod("p3", "c3"))
+    story.tell(a_claim("c4", a_request("r", 1, capacity(70))), a_pod("p4", "c4"))
+    assert given(story.decide()) == {"c3": ["d10"], "c4": ["d80"]}
+
+
+def test_a_pool_of_more_devices_than_a_machine_word_has_bits_is_counted() -> None:
+    story = Story().tell(a_class(), a_node("n1"), a_pool("n1", [f"d{n}" for n in range(100)]))
+    story.tell(*(fact for n in range(4) for fact in (
+        a_claim(f"c{n}", a_request(count=32)), a_pod(f"p{n}", f"c{n}")
+    )))  # fmt: skip
+    assert len(placed(story.decide())) == 3
+
+
 def test_spread_fills_the_emptiest_node_first() -> None:
     story = two_nodes("spread").tell(a_claim("c1"), a_pod("p1", "c1"))
     assert placed(story.decide()) == {"p1": "n1"}
@@ -66,7 +89,7 @@ def test_first_fit_goes_by_name() -> None:
 
 def test_a_policy_that_is_not_there_is_named() -> None:
     with pytest.raises(UnknownPolicyError, match=r"'best'; there are first-fit, pack, spread"):
-        score_of("best")
+        policy_of("best")
 
 
 @pytest.mark.parametrize("policy", sorted(POLICIES))

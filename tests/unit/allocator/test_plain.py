@@ -52,7 +52,7 @@ def test_decisions_are_the_same_with_and_without_the_short_cut(steps: list[Step]
 def both_ways(story: Story) -> list[AllocationFact]:
     """What is decided on p2 after p1, the same with the short cut and without."""
     story.tell(a_claim("c1"), a_pod("p1", "c1"), a_claim("c2"), a_pod("p2", "c2"))
-    other = Story()
+    other = Story(story.policy)
     for record in story.records:
         other.append(record.envelope)
     facts = story.decide()
@@ -98,6 +98,6 @@ def test_devices_that_are_not_whole_and_plain_are_left_to_the_search(odd: Device
         replace(part, pool=replace(part.pool, resource_slice_count=2))
         for part in (*pool.slices, sets)
     )
-    story = Story().tell(a_class(), a_node("n1"), replace(pool, slices=parts))
+    story = Story("first-fit").tell(a_class(), a_node("n1"), replace(pool, slices=parts))
     facts = both_ways(story)
     assert given(facts)["c1"] == ["d0"]

@@ -10,9 +10,10 @@ from typing import Final
 
 from dra_allocator.core.node_book import NodeBook
 from dra_allocator.core.plain import busy
-from dra_allocator.core.pool_book import PoolBook
+from dra_allocator.core.pool_book import MOST_CONTENTS, PoolBook
 from dra_allocator.core.search.candidates import candidates
 from dra_allocator.core.search.in_use import InUse
+from dra_allocator.core.search.pools import Pool
 from dra_allocator.core.search.selectors import Selectors
 from dra_allocator.core.search.shapes import RequestShape
 from dra_allocator.core.touched import Touched
@@ -54,13 +55,26 @@ class CountBook:
         return counts
 
     def _counter(self, shape: RequestShape, *, admin: bool) -> Callable[[str], int]:
+        masks: dict[int, int] = {}
+
+        def mask_of(pool: Pool, content: int) -> int:
+            """Devices that may serve the shape, worked out once for pools with equal contents."""
+            mask = masks.get(content)
+            if mask is None:
+                if len(masks) >= MOST_CONTENTS:
+                    masks.clear()
+                found = candidates(pool, shape, self._selectors)
+                mask = masks[content] = found.usable | found.failed
+            return mask
+
         def count(node: str) -> int:
+            view = self._nodes.view(node)
+            pools = self._pools.pools_of(view)
             total = 0
-            for pool in self._pools.pools_of(self._nodes.view(node)):
+            for pool, content in zip(pools, self._pools.contents_of(view), strict=True):
                 if pool.fault is None:
-                    found = candidates(pool, shape, self._selectors)
                     held = 0 if admin else busy(pool, self._in_use)
-                    total += ((found.usable | found.failed) & ~held).bit_count()
+                    total += (mask_of(pool, content) & ~held).bit_count()
             return total
 
         return count

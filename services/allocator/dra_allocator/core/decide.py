@@ -13,7 +13,7 @@ from dra_allocator.core.demand import Demand, demand_of, standing_refusal
 from dra_allocator.core.moment import Moment
 from dra_allocator.core.plain import allocate, pick
 from dra_allocator.core.plans import Plan
-from dra_allocator.core.policy import score_of
+from dra_allocator.core.policy import policy_of
 from dra_allocator.core.preference import penalty
 from dra_allocator.core.refuse import refuse, refuse_everywhere
 from dra_allocator.core.search.nodes import NodeView
@@ -125,12 +125,13 @@ class _Attempt:
         for counts, need in counted[1:]:
             allowed &= counts.with_at_least(need)
         counts, need = counted[0]
-        return counts.in_order(need, allowed, score_of(self._policy))
+        return counts.in_order(need, allowed, policy_of(self._policy).score)
 
     def _try(self, node: str, plan: Plan) -> Claims | None:
         """What the claims get on the node; None if there is nothing for them."""
         view = self._state.nodes.view(node)
-        pools = self._state.pools.pools_of(view)
+        smallest = policy_of(self._policy).smallest
+        pools = self._state.pools.pools_of(view, smallest=smallest)
         if plan.plain is not None and plan.configured:
             devices = pick(plan.plain, pools, self._state.in_use, self._state.selectors)
             if devices is not None:

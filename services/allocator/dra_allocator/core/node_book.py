@@ -17,7 +17,7 @@ from dra_shared.events.fact import Placement
 MOST_PLACEMENTS: Final = 256
 """Placements remembered; beyond that the oldest is forgotten and worked out again when needed."""
 
-_ENCODER: Final = msgspec.msgpack.Encoder(order="deterministic")
+_ENCODER: Final = msgspec.json.Encoder(order="deterministic")
 
 
 class NodeBook:

@@ -21,7 +21,7 @@ from dra_shared.kube.claims import ResourceClaim
 MOST_PLANS: Final = 1024
 """Plans remembered; beyond that the oldest is forgotten and made again when needed."""
 
-_ENCODER: Final = msgspec.msgpack.Encoder(order="deterministic")
+_ENCODER: Final = msgspec.json.Encoder(order="deterministic")
 
 
 class Plan(msgspec.Struct, kw_only=True, eq=False):

@@ -1,22 +1,31 @@
-"""The order in which fitting nodes are tried, by name. Small pure functions of free counts.
-
-What a policy says about devices inside a node is nothing yet: they are taken in the order in which
-their driver lists them.
-"""
+"""The order in which fitting nodes and their devices are tried, by name."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+import msgspec
+
 from dra_allocator.core.counts import Score
 
 DEFAULT: Final = "pack"
 
-POLICIES: Final[Mapping[str, Score]] = MappingProxyType(
+
+class Policy(msgspec.Struct, frozen=True):
+    """`score`: nodes with the lowest come first, equal ones by name. `smallest`: small devices first.
+
+    Devices of equal size are taken in the order in which their driver lists them.
+    """
+
+    score: Score
+    smallest: bool = False
+
+
+POLICIES: Final[Mapping[str, Policy]] = MappingProxyType(
     {
-        "pack": lambda free: free,
-        "spread": lambda free: -free,
-        "first-fit": lambda _: 0,
+        "pack": Policy(lambda free: free, smallest=True),
+        "spread": Policy(lambda free: -free),
+        "first-fit": Policy(lambda _: 0),
     }
 )
 """`pack`: fewest free devices first, so that whole nodes stay free for large claims. `spread`: most
@@ -30,9 +39,9 @@ class UnknownPolicyError(Exception):
         super().__init__(f"there is no policy {name!r}; there are {', '.join(sorted(POLICIES))}")
 
 
-def score_of(policy: str) -> Score:
-    """The policy's score; raises UnknownPolicyError."""
-    score = POLICIES.get(policy)
-    if score is None:
-        raise UnknownPolicyError(policy)
-    return score
+def policy_of(name: str) -> Policy:
+    """The policy of this name; raises UnknownPolicyError."""
+    policy = POLICIES.get(name)
+    if policy is None:
+        raise UnknownPolicyError(name)
+    return policy

@@ -3,6 +3,11 @@
 Knows nothing of claims or of what is in use.
 """
 
+from itertools import count
+from typing import Final
+
+import msgspec
+
 from dra_allocator.core.registers import PoolKey, Registers
 from dra_allocator.core.search.devices import CounterName, PoolDevice
 from dra_allocator.core.search.features import DEFAULT_FEATURES, Feature, Features
@@ -16,11 +21,17 @@ from dra_allocator.core.search.pools import (
     seen_from,
 )
 from dra_allocator.core.taint_rules import tainted
+from dra_allocator.core.tight import smallest_first
 from dra_shared.events.pools import PoolPublished
 from dra_shared.ids import DeviceId
 from dra_shared.kube.devices import ResourceSlice
 from dra_shared.kube.meta import ObjectMeta
 from dra_shared.quantity import parse_quantity
+
+MOST_CONTENTS: Final = 16_384
+"""Contents of pools that are told apart; beyond that equal ones may get a second number."""
+
+_ENCODER: Final = msgspec.json.Encoder(order="deterministic")
 
 
 class PoolBook:
@@ -32,7 +43,11 @@ class PoolBook:
         self._local: dict[str, set[PoolId]] = {}
         self._wide: set[PoolId] = set()
         self._seen: dict[str, dict[PoolId, Pool]] = {}
-        self._ordered: dict[str, tuple[Pool, ...]] = {}
+        self._pools: dict[str, tuple[Pool, ...]] = {}
+        self._smallest_first: dict[str, tuple[Pool, ...]] = {}
+        self._contents: dict[str, tuple[int, ...]] = {}
+        self._numbers: dict[bytes, int] = {}
+        self._next_number = count()
 
     def features(self) -> Features:
         """What the API server accepts; Kubernetes' defaults as long as nobody said."""
@@ -41,21 +56,38 @@ class PoolBook:
             return DEFAULT_FEATURES
         return frozenset(feature for feature in Feature if feature.value in observed.features)
 
-    def pools_of(self, node: NodeView) -> tuple[Pool, ...]:
-        """What the node sees, in search order; the same objects until something changes."""
-        ordered = self._ordered.get(node.name)
-        if ordered is None:
+    def pools_of(self, node: NodeView, *, smallest: bool = False) -> tuple[Pool, ...]:
+        """What the node sees, in search order; the same objects until something changes.
+
+        With `smallest`, small devices come before large ones inside each pool.
+        """
+        pools = self._pools.get(node.name)
+        if pools is None:
             seen = self._seen.setdefault(node.name, {})
             for id_ in (*self._local.get(node.name, ()), *self._wide):
                 if id_ not in seen and (pool := seen_from(self._groups[id_], node)) is not None:
                     seen[id_] = pool
-            ordered = self._ordered[node.name] = search_order(seen.values())
+            pools = self._pools[node.name] = search_order(seen.values())
+        if not smallest:
+            return pools
+        ordered = self._smallest_first.get(node.name)
+        if ordered is None:
+            ordered = tuple(smallest_first(pool) for pool in pools)
+            self._smallest_first[node.name] = ordered
         return ordered
+
+    def contents_of(self, node: NodeView) -> tuple[int, ...]:
+        """A number for what is in each of `pools_of`: equal for pools that differ by name alone."""
+        contents = self._contents.get(node.name)
+        if contents is None:
+            contents = tuple(self._number(pool) for pool in self.pools_of(node))
+            self._contents[node.name] = contents
+        return contents
 
     def forget_node(self, node: str) -> None:
         """The node's labels or features changed: it may see other devices."""
         self._seen.pop(node, None)
-        self._ordered.pop(node, None)
+        self._forget_views(node)
 
     def forget_pool(self, key: PoolKey) -> frozenset[str] | None:
         """A pool changed: it is read again. Gives the nodes concerned, None for any node."""
@@ -70,7 +102,7 @@ class PoolBook:
         self._place(id_, after, present=True)
         for node in self._seen if concerned is None else concerned:
             self._seen.get(node, {}).pop(id_, None)
-            self._ordered.pop(node, None)
+            self._forget_views(node)
         return concerned
 
     def nodes_seeing(self, key: PoolKey) -> frozenset[str] | None:
@@ -103,6 +135,21 @@ class PoolBook:
     def all_keys(self) -> tuple[PoolKey, ...]:
         """All pools that exist."""
         return tuple(self._groups)
+
+    def _forget_views(self, node: str) -> None:
+        for views in (self._pools, self._smallest_first, self._contents):
+            views.pop(node, None)
+
+    def _number(self, pool: Pool) -> int:
+        devices = [device.device for device in pool.devices]
+        parts = (pool.id.driver, devices, pool.here, pool.unfit, pool.fault, pool.fault_detail)
+        key = _ENCODER.encode(parts)
+        number = self._numbers.get(key)
+        if number is None:
+            if len(self._numbers) >= MOST_CONTENTS:
+                self._numbers.clear()
+            number = self._numbers[key] = next(self._next_number)
+        return number
 
     def _place(self, id_: PoolId, group: PoolSlices | None, *, present: bool) -> None:
         if group is None:

@@ -83,7 +83,7 @@ class Change(NamedTuple):
     new: Any
 
 
-_ENCODER: Final = msgspec.msgpack.Encoder(order="deterministic")
+_ENCODER: Final = msgspec.json.Encoder(order="deterministic")
 _MODULUS: Final = 2**128
 
 

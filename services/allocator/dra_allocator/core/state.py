@@ -36,7 +36,7 @@ MOST_KINDS: Final = 64
 NOWHERE: Final = NodeView(name="")
 """Where a problem needs a node that nobody looks at."""
 
-_ENCODER: Final = msgspec.msgpack.Encoder(order="deterministic")
+_ENCODER: Final = msgspec.json.Encoder(order="deterministic")
 
 
 class ClusterState:
