@@ -78,7 +78,14 @@ class Checker:
         self._locals: dict[str, list[Type]] = {}
 
     def check(self, node: Node) -> Type:
-        """The type of a node, noted for it and for everything below."""
+        """
+        The type of a node, noted for it and for everything below.
+
+        A macro may use one tree twice, so what is known is not worked out again.
+        """
+        known = self.types.get(node.id)
+        if known is not None:
+            return known
         found = self.types[node.id] = self._type(node)
         return found
 

@@ -76,13 +76,24 @@ class Estimator:
 
     def __init__(self, checked: Checked) -> None:
         self.checked = checked
+        self._costs: dict[int, int] = {}
         self._sizes: dict[int, Size] = {}
         self._contents: dict[int, Contents] = {}
         self._paths: dict[int, Path] = {}
         self._locals: dict[str, list[Local]] = {}
 
     def cost(self, node: Node) -> int:
-        """The greatest cost of a node with everything below it."""
+        """
+        The greatest cost of a node with everything below it.
+
+        A macro may use one tree twice; it is worked out once and counts twice.
+        """
+        known = self._costs.get(node.id)
+        if known is None:
+            known = self._costs[node.id] = self._cost(node)
+        return known
+
+    def _cost(self, node: Node) -> int:
         match node:
             case Literal() | Ident():
                 return self._leaf(node)

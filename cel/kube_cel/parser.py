@@ -51,6 +51,10 @@ def parse(text: str) -> Node:
     """
     if len(text) > MAX_LENGTH:
         raise ExpressionFault(-1, f"expression code point size exceeds limit: {MAX_LENGTH}")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ExpressionFault(error.start, "half of a surrogate pair is no character") from None
     tokens = tokenize(text)
     make_room(_deepest_bracket(tokens))
     return Parser(tokens).parse()

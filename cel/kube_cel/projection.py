@@ -64,8 +64,12 @@ class _Reader:
 
     def __init__(self) -> None:
         self.found: set[Leaf] = set()
+        self._seen: set[int] = set()
 
     def visit(self, node: Node, names: Mapping[str, Path | None]) -> None:
+        if node.id in self._seen:
+            return
+        self._seen.add(node.id)
         path = path_of(node, names)
         if path is not None:
             self._note(path)

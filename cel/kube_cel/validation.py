@@ -18,10 +18,13 @@ from kube_cel.values.time import SECOND, Timestamp, parse_duration, parse_timest
 
 def validate(checked: Checked) -> None:
     """Raises ``ExpressionFault`` at the first literal that breaks a rule."""
-    _validate(checked, checked.root, mixed=False)
+    _validate(checked, checked.root, set(), mixed=False)
 
 
-def _validate(checked: Checked, node: Node, *, mixed: bool) -> None:
+def _validate(checked: Checked, node: Node, seen: set[int], *, mixed: bool) -> None:
+    if node.id in seen:
+        return
+    seen.add(node.id)
     if isinstance(node, Call):
         _validate_call(checked, node)
         mixed = mixed or node.function == "format"
@@ -29,7 +32,7 @@ def _validate(checked: Checked, node: Node, *, mixed: bool) -> None:
         _validate_literal(checked, node)
     for child in children(node):
         if child.id in checked.types:
-            _validate(checked, child, mixed=mixed)
+            _validate(checked, child, seen, mixed=mixed)
 
 
 def _validate_literal(checked: Checked, node: Node) -> None:

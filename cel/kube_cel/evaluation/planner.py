@@ -39,10 +39,21 @@ class Planner:
     def __init__(self, checked: Checked) -> None:
         self._checked = checked
         self._names: dict[str, list[Evaluate]] = {}
+        self._known: dict[int, Plan] = {}
         self.slots = 0
 
     def plan(self, node: Node) -> Plan:
-        """How to evaluate a node. Raises ``EvaluationError`` where a constant fails."""
+        """
+        How to evaluate a node. Raises ``EvaluationError`` where a constant fails.
+
+        A macro may use one tree twice; its plan is then used twice.
+        """
+        known = self._known.get(node.id)
+        if known is None:
+            known = self._known[node.id] = self._plan(node)
+        return known
+
+    def _plan(self, node: Node) -> Plan:
         match node:
             case Literal() | Ident():
                 return self._leaf(node)

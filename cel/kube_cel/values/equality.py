@@ -51,7 +51,10 @@ def _lists(a: Any, b: Any) -> bool:
     if not isinstance(b, tuple) or len(a) != len(b):
         return False
     spend(len(a))
-    return all(_not_unequal(x, y) for x, y in zip(a, b, strict=True))
+    for x, y in zip(a, b, strict=True):
+        if (x is not y or x.__class__ not in _PLAIN) and not _not_unequal(x, y):
+            return False
+    return True
 
 
 def _not_unequal(a: object, b: object) -> bool:
