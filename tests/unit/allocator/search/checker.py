@@ -18,6 +18,7 @@ from dra_shared.events.allocations import Cost
 from dra_shared.kube.claims import (
     AllocationResult,
     DeviceClass,
+    DeviceConstraint,
     DeviceRequest,
     DeviceRequestAllocationResult,
     DeviceSubRequest,
@@ -296,12 +297,11 @@ def _overdrawn(
 ) -> Iterator[str]:
     """Counters that are over their set because of the new devices, or were and are drawn on more."""
     before, after = _used(held, {}), _used(held, drawing)
-    drawn_more = before != after
-    for slice_ in slices:
-        for shared in slice_.spec.shared_counters or ():
-            for name, counter in shared.counters.items():
-                if after[shared.name, name] > rules.number(counter.value) and drawn_more:
-                    yield f"counter {shared.name}/{name} is overdrawn"
+    sets = [shared for one in slices for shared in one.spec.shared_counters or ()]
+    limits = {(one.name, name): c.value for one in sets for name, c in one.counters.items()}
+    for (set_name, name), limit in limits.items():
+        if before != after and after[set_name, name] > rules.number(limit):
+            yield f"counter {set_name}/{name} is overdrawn"
 
 
 def _used(held: list[Cost], drawing: dict[Key, Device]) -> Counter[tuple[str, str]]:
@@ -339,23 +339,25 @@ def _clashes(drawing: dict[Key, Device], held: list[Cost]) -> Iterator[str]:
 
 def _constraint_violations(case: Case, given: list[Given]) -> Iterator[str]:
     for number, claim in enumerate(case.claims):
+        of_claim = [one for one in given if one.claim == number]
         for constraint in claim.spec.devices.constraints or ():
-            names = constraint.requests or ()
-            concerned = [
-                one
-                for one in given
-                if one.claim == number
-                and (not names or one.request.name in names or one.result.request in names)
-            ]
-            attribute = constraint.match_attribute or constraint.distinct_attribute or ""
-            values = [_values(case, one, attribute) for one in concerned]
-            if not all(values):
-                yield f"{attribute} is missing"
-            elif constraint.match_attribute and values:
-                if not frozenset.intersection(*values):
-                    yield f"{attribute} does not match"
-            elif len(frozenset().union(*values)) != sum(len(one) for one in values):
-                yield f"{attribute} is not distinct"
+            if not _holds(case, constraint, of_claim):
+                yield f"{constraint.match_attribute or constraint.distinct_attribute} is violated"
+
+
+def _holds(case: Case, constraint: DeviceConstraint, of_claim: list[Given]) -> bool:
+    names = constraint.requests or ()
+    attribute = constraint.match_attribute or constraint.distinct_attribute or ""
+    values = [
+        _values(case, one, attribute)
+        for one in of_claim
+        if not names or one.request.name in names or one.result.request in names
+    ]
+    if not values or not all(values):
+        return not values
+    if constraint.match_attribute:
+        return bool(frozenset.intersection(*values))
+    return len(frozenset().union(*values)) == sum(len(one) for one in values)
 
 
 def _values(case: Case, one: Given, name: str) -> frozenset[tuple[str, object]]:

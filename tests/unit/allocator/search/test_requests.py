@@ -25,10 +25,12 @@ from unit.allocator.search.builders import (
 )
 from unit.allocator.search.checker import Case
 
+from dra_allocator.core.search.candidates import MOST_SHAPES, candidates
 from dra_allocator.core.search.features import Feature
 from dra_allocator.core.search.outcome import ClaimError, ErrorKind, Found, NotFound, SearchLimit
 from dra_allocator.core.search.plan import plan_claims
 from dra_allocator.core.search.search import search
+from dra_allocator.core.search.shapes import RequestShape
 from dra_shared.kube.devices import ResourceSlice
 
 BIG = f'device.attributes["{DRIVER}"].size == "big"'
@@ -252,6 +254,15 @@ def test_depth_is_no_matter_of_the_interpreters_stack() -> None:
     picked = pick(slices, claims)
     assert picked is not None
     assert [one for (one,) in picked] == names
+
+
+def test_a_pool_remembers_the_candidates_of_so_many_shapes_and_no_more() -> None:
+    problem = a_problem(a_case([a_slice(*devices("d0"))], []))
+    (pool,) = problem.pools
+    for number in range(MOST_SHAPES + 9):
+        shape = RequestShape(selectors=(f"{number} == {number}",))
+        assert candidates(pool, shape, problem.selectors).usable == 1
+    assert len(pool.candidates) == MOST_SHAPES
 
 
 def test_a_plan_made_once_serves_every_node() -> None:

@@ -4,7 +4,7 @@ The answer depends on pool and shape alone and is kept with the pool: an index o
 be built on it.
 """
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from dra_allocator.core.search.capacity import CapacityError, consumption
 from dra_allocator.core.search.devices import PoolDevice
@@ -16,6 +16,9 @@ from dra_shared.events.allocations import ReasonKind
 from dra_shared.kube.claims import DeviceToleration
 from dra_shared.kube.devices import DeviceTaint
 from dra_shared.quantity import Quantity, parse_quantity
+
+MOST_SHAPES: Final = 64
+"""Shapes whose candidates a pool remembers; beyond that the oldest is forgotten."""
 
 
 class Verdict(NamedTuple):
@@ -32,6 +35,8 @@ def candidates(pool: Pool, shape: RequestShape, selectors: Selectors) -> Candida
     """Give the candidates of a sound pool for a shape, from memory if they were asked for before."""
     known = pool.candidates.get(shape)
     if known is None:
+        if len(pool.candidates) >= MOST_SHAPES:
+            del pool.candidates[next(iter(pool.candidates))]
         known = pool.candidates[shape] = _work_out(pool, shape, selectors)
     return known
 

@@ -105,20 +105,18 @@ def locate_all(problem: Problem, planned: tuple[PlannedClaim, ...]) -> AllPlaces
     """
     places: dict[Alternative, tuple[Place, ...]] = {}
     for claim in planned:
-        least = 0
-        for request in claim.requests:
-            for one in request.alternatives:
-                if one.count is None:
-                    places[one] = tuple(_all_places(problem, one))
-            least += min(
-                len(places[one]) if one.count is None else one.count for one in request.alternatives
-            )
+        every = [one for request in claim.requests for one in request.alternatives]
+        places |= {one: tuple(_all_places(problem, one)) for one in every if one.count is None}
+        least = sum(_fewest(request, places) for request in claim.requests)
         if least > MAX_RESULTS:
-            message = (
-                f"claim {claim.claim.metadata.name} needs {least} devices, more than {MAX_RESULTS}"
-            )
+            name = claim.claim.metadata.name
+            message = f"claim {name} needs {least} devices, more than {MAX_RESULTS}"
             raise ClaimError(ErrorKind.TOO_MANY_DEVICES, message)
     return places
+
+
+def _fewest(request: PlannedRequest, places: AllPlaces) -> int:
+    return min(len(places[one]) if one.count is None else one.count for one in request.alternatives)
 
 
 def _plan(problem: Problem, index: int) -> PlannedClaim:
