@@ -75,7 +75,7 @@ class _Attempt:
         self._budget = budget
         self._left = budget
         self._limited = False
-        self._error: ClaimError | None = None
+        self._failed_at: str | None = None
 
     def run(self) -> Decision:
         state, demand = self._state, self._demand
@@ -91,8 +91,8 @@ class _Attempt:
         if self._limited:
             message = f"search limit of {self._budget} steps reached before there was an answer"
             return refuse(state, demand, Refusal.SEARCH_LIMIT, message)
-        if self._error is not None:
-            return refuse(state, demand, Refusal.INVALID, self._error.message)
+        if self._failed_at is not None:
+            return refuse(state, demand, Refusal.INVALID, self._failure(self._failed_at))
         return refuse(state, demand, Refusal.UNSATISFIABLE)
 
     def _best(self, plan: Plan) -> tuple[str, Claims] | None:
@@ -130,8 +130,7 @@ class _Attempt:
     def _try(self, node: str, plan: Plan) -> Claims | None:
         """What the claims get on the node; None if there is nothing for them."""
         view = self._state.nodes.view(node)
-        smallest = policy_of(self._policy).smallest
-        pools = self._state.pools.pools_of(view, smallest=smallest)
+        pools = self._pools(view)
         if plan.plain is not None and plan.configured:
             devices = pick(plan.plain, pools, self._state.in_use, self._state.selectors)
             if devices is not None:
@@ -143,7 +142,7 @@ class _Attempt:
         return found
 
     def _search(self, node: NodeView, pools: tuple[Pool, ...], plan: Plan) -> Claims | None:
-        problem = self._state.problem(node, pools, self._demand.specs())
+        problem = self._state.problem(node, pools, self._demand.numbered())
         try:
             outcome = search(
                 problem, budget=self._left, share_id=self._share_id, planned=plan.planned
@@ -151,12 +150,26 @@ class _Attempt:
         except ClaimError as error:
             if error.kind not in ON_THIS_NODE:
                 raise
-            self._error = self._error or error
+            self._failed_at = self._failed_at or node.name
             self._left -= 1
             return None
         self._left -= max(1, outcome.steps)
         self._limited = self._limited or isinstance(outcome, SearchLimit)
         return outcome.claims if isinstance(outcome, Found) else None
+
+    def _failure(self, node: str) -> str:
+        """What is wrong on a node where the search failed, with the claims' own names."""
+        view = self._state.nodes.view(node)
+        problem = self._state.problem(view, self._pools(view), self._demand.named())
+        try:
+            search(problem, budget=self._budget, share_id=self._share_id)
+        except ClaimError as error:
+            return error.message
+        raise AssertionError(node)
+
+    def _pools(self, node: NodeView) -> tuple[Pool, ...]:
+        smallest = policy_of(self._policy).smallest
+        return self._state.pools.pools_of(node, smallest=smallest)
 
     def _share_id(self, ordinal: int) -> str:
         return self._moment.share_id(self._demand.pod.request.pod.uid, ordinal)

@@ -22,15 +22,13 @@ class Demand(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         """All claims of the pod, as its request names them."""
         return self.pod.request.claims
 
-    def specs(self) -> tuple[ResourceClaim, ...]:
+    def named(self) -> tuple[ResourceClaim, ...]:
         """The open claims as the search reads them."""
-        return tuple(
-            ResourceClaim(
-                metadata=ObjectMeta(name=one.claim.name, namespace=one.claim.namespace),
-                spec=one.spec,
-            )
-            for one in self.open
-        )
+        return tuple(_claim(one, one.claim.name) for one in self.open)
+
+    def numbered(self) -> tuple[ResourceClaim, ...]:
+        """The same without their own names, so that answers hold for all pods that ask for this."""
+        return tuple(_claim(one, f"#{number}") for number, one in enumerate(self.open, 1))
 
 
 def demand_of(registers: Registers, pod_uid: str) -> Demand | None:
@@ -73,3 +71,7 @@ def _asks_for_admin(requested: ClaimRequested) -> bool:
         request.exactly is not None and bool(request.exactly.admin_access)
         for request in requested.spec.devices.requests or ()
     )
+
+
+def _claim(requested: ClaimRequested, name: str) -> ResourceClaim:
+    return ResourceClaim(metadata=ObjectMeta(name=name), spec=requested.spec)

@@ -25,7 +25,7 @@ _ENCODER: Final = msgspec.json.Encoder(order="deterministic")
 
 
 class Plan(msgspec.Struct, kw_only=True, eq=False):
-    """Claims made ready to be searched for, without their names.
+    """Claims made ready to be searched for, under numbers instead of their names.
 
     `needs`: what any node must have. `plain`: the whole demand if it is that simple, with the
     configuration that goes with its devices as soon as a search has found it.
@@ -61,11 +61,11 @@ class PlanBook:
         self._plans.clear()
 
     def _make(self, demand: Demand) -> Plan:
-        nameless = tuple(ResourceClaim(spec=one.spec) for one in demand.open)
+        claims = demand.numbered()
         try:
-            planned = self._read(nameless)
+            planned = self._read(claims)
         except ClaimError:
-            planned = self._read(demand.specs())  # raises again, with the claim's name
+            planned = self._read(demand.named())  # raises again, with the claim's name
         return Plan(
             planned=planned,
             needs=tuple(
@@ -74,7 +74,7 @@ class PlanBook:
                 for request in claim.requests
                 if not request.chooses
             ),
-            choices=choices_in(nameless),
+            choices=choices_in(claims),
             plain=read_plain(planned),
         )
 

@@ -1,9 +1,14 @@
 """The refusal of one pod: its reasons gathered from the state. Decides nothing itself."""
 
+from collections.abc import Hashable
 from typing import Final
 
 from dra_allocator.core.demand import Demand
+from dra_allocator.core.plain import busy
+from dra_allocator.core.search.nodes import NodeView
 from dra_allocator.core.search.outcome import ClaimError, ErrorKind
+from dra_allocator.core.search.plan import Problem
+from dra_allocator.core.search.pools import Pool
 from dra_allocator.core.search.why import explain
 from dra_allocator.core.state import ClusterState
 from dra_allocator.core.where import why_not_allowed
@@ -25,8 +30,22 @@ def refuse(
     state: ClusterState, demand: Demand, kind: Refusal, message: str = ""
 ) -> ClaimUnsatisfiable:
     """Says no to a pod, with a reason for each device of each node."""
-    sums = state.reasons_of(demand).sums(lambda node: _tally(state, demand, node))
-    return refusal(demand, kind, sums, nodes=len(state.nodes.names), message=message)
+    book = state.reasons_of(demand)
+
+    def tally(name: str) -> Tally:
+        unfit = why_not_allowed(state.nodes, state.registers, demand, name)
+        node = state.nodes.view(name)
+        pools = state.pools.pools_of(node)
+        if unfit is not None:
+            return {(ReasonKind.NODE_UNFIT, unfit): sum(len(pool.devices) for pool in pools)}
+        if not pools:
+            return {(ReasonKind.NO_DEVICES, ""): 0}
+        return book.once(
+            _likeness(state, node, pools),
+            lambda: _explain(state.problem(node, pools, demand.numbered())),
+        )
+
+    return refusal(demand, kind, book.sums(tally), nodes=len(state.nodes.names), message=message)
 
 
 def refuse_everywhere(demand: Demand, message: str) -> ClaimUnsatisfiable:
@@ -34,18 +53,22 @@ def refuse_everywhere(demand: Demand, message: str) -> ClaimUnsatisfiable:
     return refusal(demand, Refusal.INVALID, {}, nodes=0, message=message)
 
 
-def _tally(state: ClusterState, demand: Demand, name: str) -> Tally:
+def _likeness(state: ClusterState, node: NodeView, pools: tuple[Pool, ...]) -> Hashable | None:
+    """A key that nodes share where the same devices are taken whole; None where more is in play."""
+    taken = []
+    for pool in pools:
+        uses = state.in_use.of(pool.id).devices
+        if pool.fault is not None or pool.counters or not all(u.whole for u in uses.values()):
+            return None
+        taken.append(busy(pool, state.in_use))
+    return state.pools.contents_of(node), tuple(taken)
+
+
+def _explain(problem: Problem) -> Tally:
     """The reasons of one node's devices."""
-    node = state.nodes.view(name)
-    pools = state.pools.pools_of(node)
-    devices = sum(len(pool.devices) for pool in pools)
-    unfit = why_not_allowed(state.nodes, state.registers, demand, name)
-    if unfit is not None:
-        return {(ReasonKind.NODE_UNFIT, unfit): devices}
-    if not pools:
-        return {(ReasonKind.NO_DEVICES, ""): 0}
     try:
-        explanation = explain(state.problem(node, pools, demand.specs()))
+        explanation = explain(problem)
     except ClaimError as error:
-        return {(_KINDS.get(error.kind, ReasonKind.UNSUPPORTED), error.message): devices}
+        kind = _KINDS.get(error.kind, ReasonKind.UNSUPPORTED)
+        return {(kind, error.message): sum(len(pool.devices) for pool in problem.pools)}
     return {(reason.kind, reason.detail): reason.devices for reason in explanation.reasons}

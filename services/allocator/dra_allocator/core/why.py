@@ -5,7 +5,7 @@ nodes were tried. What keeps a pod off a node keeps it from all of the node's de
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from dra_allocator.core.demand import Demand
@@ -18,6 +18,9 @@ Why = tuple[ReasonKind, str]
 
 Tally = dict[Why, int]
 """Devices of one node by reason."""
+
+MOST_LIKENESSES: Final = 4096
+"""Kinds of nodes that are told apart before the first ones are worked out again."""
 
 MOST_SHOWN: Final = 6
 """Reasons in a summary; the rest is counted together."""
@@ -65,6 +68,18 @@ class ReasonBook:
         self._place = -1
         self._by_node: dict[str, Tally] = {}
         self._sums: dict[Why, Sum] = {}
+        self._known: dict[Hashable, Tally] = {}
+
+    def once(self, likeness: Hashable | None, explain: Callable[[], Tally]) -> Tally:
+        """The reasons of one node, worked out once for all nodes of the same likeness."""
+        known = None if likeness is None else self._known.get(likeness)
+        if known is None:
+            known = explain()
+            if len(self._known) >= MOST_LIKENESSES:
+                self._known.clear()
+            if likeness is not None:
+                self._known[likeness] = known
+        return known
 
     def sums(self, explain: Callable[[str], Tally]) -> dict[Why, Sum]:
         """The sums as of now; `explain` gives the reasons of one node."""
