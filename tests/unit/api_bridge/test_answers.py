@@ -2,6 +2,7 @@
 
 import msgspec
 import pytest
+
 from dra_api_bridge.edge.api import Answer, message_of
 from dra_api_bridge.edge.writer import Verdict, verdict
 

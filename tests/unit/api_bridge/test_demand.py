@@ -15,6 +15,7 @@ from unit.api_bridge.world import (
 
 from dra_api_bridge.core.facts import new_facts
 from dra_api_bridge.core.objects import Kind
+from dra_api_bridge.core.requests import Allocate
 from dra_shared.events.allocations import AllocationAdopted
 from dra_shared.events.claims import ClaimRequested, ClaimWithdrawn, PodRequested, PodWithdrawn
 from dra_shared.events.mirror import (
@@ -190,3 +191,22 @@ def test_facts_under_way_are_not_appended_twice() -> None:
     first = new_facts(world.mirror, world.due, "bridge")
     assert first
     assert new_facts(world.mirror, world.due, "bridge") == []
+
+
+def test_a_pod_that_was_bound_as_its_allocation_was_taken_asks_for_that_node_alone() -> None:
+    world = a_world_with_a_written_allocation()
+    world.see(Kind.PODS, a_pod(version=3, schedulingGates=[]))
+    world.facts()
+    world.see(Kind.CLAIMS, a_claim(version=4))
+    world.facts()
+    world.told(allocated(node="n2"))
+    world.see(Kind.PODS, a_pod(version=5, schedulingGates=[], nodeName="n1"))
+    assert world.writes() == []
+    cleared, again = [f for f in world.facts() if isinstance(f, AllocationCleared | PodRequested)]
+    assert isinstance(cleared, AllocationCleared)
+    assert "runs on node n1 already" in cleared.message
+    assert cleared.unfit_node is None
+    assert isinstance(again, PodRequested)
+    assert again.placement.cpu_milli == 0
+    world.told(allocated(node="n1"))
+    assert [type(write) for write in world.writes()] == [Allocate]

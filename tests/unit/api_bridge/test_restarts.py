@@ -89,6 +89,14 @@ class Cluster(RuleBasedStateMachine):
             self.pods[name] = {"schedulingGates": [], "status": {"conditions": [UNSCHEDULABLE]}}
             self.show(name)
 
+    @rule(slot=SLOTS, node=st.sampled_from(["n1", "n2"]))
+    def bind(self, slot: int, node: str) -> None:
+        """kube-scheduler binds a pod, maybe just when its allocation is taken back."""
+        name = self.names.get(slot)
+        if name and "schedulingGates" in self.pods[name] and "nodeName" not in self.pods[name]:
+            self.pods[name] = {"schedulingGates": [], "nodeName": node}
+            self.show(name)
+
     @rule()
     def release(self) -> None:
         """The allocator answers the last fact of an allocation that was cleared."""

@@ -1,7 +1,7 @@
 """Which facts about claims and pods the log still lacks. At most one for each claim or pod at a time."""
 
 from dra_api_bridge.core.fit import unschedulable
-from dra_api_bridge.core.mirror import Mirror, same_grant
+from dra_api_bridge.core.mirror import Mirror, misplaced, same_grant
 from dra_api_bridge.core.objects import Topic, Work, reference
 from dra_api_bridge.core.observed import claim_addresses, is_finished, is_gated
 from dra_api_bridge.core.placement import placement
@@ -50,7 +50,7 @@ def claim_fact(mirror: Mirror, uid: str) -> ClaimFacts | None:
 def pod_facts(mirror: Mirror, uid: str) -> tuple[ClaimRequested | PodRequested, ...]:
     """The pod's demand, behind that of its claims, where the log does not have it as it is."""
     seen, record = mirror.observed.pod(uid), mirror.recorded.pods.get(uid)
-    if seen is None or not _waits(seen) or (record is not None and record.decision is not None):
+    if seen is None or not _waits(seen, record):
         return ()
     claims = _claims_of(mirror, seen)
     if claims is None:
@@ -77,8 +77,13 @@ def pod_outcome(mirror: Mirror, uid: str) -> PodWithdrawn | PodUngated | PodRefu
     return _pod_refused(mirror, record)
 
 
-def _waits(pod: Pod) -> bool:
-    return is_gated(pod) and not is_finished(pod) and pod.metadata.deletion_timestamp is None
+def _waits(pod: Pod, record: PodRecord | None) -> bool:
+    """Whether a decision is due: for a gated pod, and for one that lost its devices as it was bound."""
+    if is_finished(pod) or pod.metadata.deletion_timestamp is not None:
+        return False
+    if record is None:
+        return is_gated(pod)
+    return record.decision is None and (is_gated(pod) or bool(pod.spec.node_name))
 
 
 def _claim_requested(mirror: Mirror, seen: ResourceClaim) -> ClaimRequested:
@@ -113,6 +118,9 @@ def _allocation_fact(mirror: Mirror, seen: ResourceClaim, record: ClaimRecord) -
 
 def _absence_fact(mirror: Mirror, record: ClaimRecord) -> ClaimFacts | None:
     ref, grant = record.requested.claim, record.grant
+    if grant is not None and (pod := misplaced(mirror, record, grant)) is not None:
+        message = f"pod {pod.metadata.name} runs on node {pod.spec.node_name} already"
+        return AllocationCleared(claim=ref, by=ClearedBy.BRIDGE, message=message)
     if grant is not None and not grant.written:
         refusal = mirror.attempts.refusals.get(Work(Topic.CLAIM, ref.uid))
         if refusal is None or refusal.sequence != grant.sequence:

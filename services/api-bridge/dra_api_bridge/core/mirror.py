@@ -10,7 +10,7 @@ from dra_api_bridge.core import folding
 from dra_api_bridge.core.attempts import Attempts
 from dra_api_bridge.core.objects import FEATURES, Kind, Topic, Work
 from dra_api_bridge.core.observed import Change, Observed, is_finished
-from dra_api_bridge.core.recorded import ClaimRecord, Recorded
+from dra_api_bridge.core.recorded import ClaimRecord, Grant, Recorded
 from dra_shared.events.claims import ClaimWithdrawn, PodWithdrawn
 from dra_shared.events.cluster import FeaturesObserved
 from dra_shared.events.mirror import AllocationCleared
@@ -89,6 +89,19 @@ class Mirror:
 
 
 _KINDS: Final = {Topic.CLAIM: Kind.CLAIMS, Topic.POD: Kind.PODS, Topic.SLICE: Kind.SLICES}
+
+
+def misplaced(mirror: Mirror, record: ClaimRecord, grant: Grant) -> Pod | None:
+    """A pod that runs elsewhere than where the grant's devices are.
+
+    It was bound in the moment in which its last allocation was taken back.
+    """
+    if grant.allocation.node_selector is None:
+        return None
+    for pod in mirror.consumers(record):
+        if pod.spec.node_name not in (None, "", grant.node):
+            return pod
+    return None
 
 
 def same_grant(one: AllocationResult | None, other: AllocationResult | None) -> bool:

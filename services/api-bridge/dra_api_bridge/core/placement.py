@@ -5,7 +5,7 @@ from typing import Final
 
 from dra_shared.events.fact import Placement
 from dra_shared.kube.core import Container, PodSpec
-from dra_shared.kube.meta import NodeSelector
+from dra_shared.kube.meta import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from dra_shared.quantity import parse_quantity
 
 CPU: Final = "cpu"
@@ -18,12 +18,20 @@ ZERO: Final[Amounts] = (0, 0)
 
 
 def placement(spec: PodSpec) -> Placement:
-    """The pod's needs as they stand in the log."""
+    """The pod's needs as they stand in the log.
+
+    A pod that has its node already needs that very node, and no room on it any more.
+    """
+    tolerations = spec.tolerations or ()
+    if spec.node_name:
+        name = NodeSelectorRequirement(key="metadata.name", operator="In", values=(spec.node_name,))
+        only = NodeSelector(node_selector_terms=(NodeSelectorTerm(match_fields=(name,)),))
+        return Placement(required_affinity=only, tolerations=tolerations)
     cpu, memory = requested(spec)
     return Placement(
         node_selector=spec.node_selector or None,
         required_affinity=required_affinity(spec),
-        tolerations=spec.tolerations or (),
+        tolerations=tolerations,
         cpu_milli=cpu,
         memory_bytes=memory,
     )

@@ -6,7 +6,7 @@ import msgspec
 
 from dra_api_bridge.core.attempts import Unfit
 from dra_api_bridge.core.fit import shortage, unschedulable
-from dra_api_bridge.core.mirror import Mirror, holders, same_grant
+from dra_api_bridge.core.mirror import Mirror, holders, misplaced, same_grant
 from dra_api_bridge.core.objects import Topic, Work, reference
 from dra_api_bridge.core.observed import is_gated
 from dra_api_bridge.core.recorded import ClaimRecord, Decision, PodRecord
@@ -38,7 +38,8 @@ def claim_write(mirror: Mirror, uid: str) -> Allocate | Reserve | None:
         return None
     shown, grant = seen.status.allocation, record.grant
     if shown is None:
-        return _allocate(seen, record, missing)
+        lost = grant is not None and misplaced(mirror, record, grant) is not None
+        return None if lost else _allocate(seen, record, missing)
     ours = grant is not None and same_grant(shown, grant.allocation)
     if not ours and not same_grant(shown, record.foreign):
         return None
