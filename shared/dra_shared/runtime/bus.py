@@ -10,6 +10,7 @@ from prometheus_client import Counter, Gauge
 
 from dra_shared.log import jetstream_parser
 from dra_shared.log.protocol import LogUnavailableError
+from dra_shared.runtime.cancellation import hear_cancellations
 
 ERRORS: Final = Counter(
     "dra_nats_errors_total",
@@ -29,6 +30,7 @@ async def connect(url: str, name: str, *, patience: float = -1) -> Client:
 
     Negative: for ever. Raises LogUnavailableError when patience ends or the server says no.
     """
+    hear_cancellations()
     client = Client()
 
     async def disconnected() -> None:
