@@ -19,6 +19,7 @@ class NatsServer:
         self.port = _free_port()
         self.url = f"nats://127.0.0.1:{self.port}"
         self._options = options
+        self._more = ""
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -33,13 +34,17 @@ class NatsServer:
     ) -> None:
         self.kill()
 
+    def join(self, configuration: str) -> None:
+        """Adds to the server's configuration, before it is started."""
+        self._more = configuration
+
     def start(self) -> None:
         """Starts the server, on the same port and data as before, and waits until it listens."""
         self.folder.mkdir(parents=True, exist_ok=True)
         config = self.folder / "nats.conf"
         config.write_text(
             f'listen: "127.0.0.1:{self.port}"\n'
-            f'jetstream {{ store_dir: "{self.folder}", sync_interval: always }}\n'
+            f'jetstream {{ store_dir: "{self.folder}", sync_interval: always }}\n' + self._more
         )
         with (self.folder / "nats.err").open("ab") as errors:
             self._process = subprocess.Popen(
@@ -61,6 +66,35 @@ class NatsServer:
             self._process.kill()
             self._process.wait()
             self._process = None
+
+
+class NatsCluster:
+    """Three servers that keep three copies of each stream."""
+
+    def __init__(self, folder: Path) -> None:
+        self.servers = [NatsServer(folder / f"n{number}") for number in range(3)]
+        routes = [_free_port() for _ in self.servers]
+        urls = ", ".join(f'"nats://127.0.0.1:{port}"' for port in routes)
+        for number, (server, port) in enumerate(zip(self.servers, routes, strict=True)):
+            server.join(
+                f"server_name: n{number}\n"
+                f'cluster {{ name: c, listen: "127.0.0.1:{port}", routes: [{urls}] }}\n'
+            )
+        self.urls = [server.url for server in self.servers]
+
+    def __enter__(self) -> Self:
+        for server in self.servers:
+            server.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        for server in self.servers:
+            server.kill()
 
 
 def _free_port() -> int:

@@ -14,7 +14,9 @@ from dra_shared.events import subjects as places
 from dra_shared.events.envelope import Envelope, encode
 from dra_shared.events.subjects import EVERYTHING
 from dra_shared.events.writers import EpochOpened
-from dra_shared.log.jetstream_publisher import BUSY, WRONG_LAST_SEQUENCE, Publisher
+from dra_shared.log.jetstream_answers import BUSY, PASSING, WRONG_LAST_SEQUENCE
+from dra_shared.log.jetstream_batch import BatchPublisher
+from dra_shared.log.jetstream_publisher import Publisher
 from dra_shared.log.jetstream_reader import Reader
 from dra_shared.log.protocol import Epoch, LogUnavailableError, Record
 
@@ -33,6 +35,7 @@ class JetStreamLog:
         self._client = client
         self._context = client.jetstream(timeout=2)
         self._publisher = Publisher(client)
+        self._groups = BatchPublisher(client)
         self._replicas = replicas
 
     async def ensure_stream(self) -> None:
@@ -51,7 +54,7 @@ class JetStreamLog:
         )
         while True:
             try:
-                await self._context.stream_info(STREAM)
+                self._replicas = (await self._context.stream_info(STREAM)).config.num_replicas or 1
             except NotFoundError:
                 await self._add(config)
             except (NatsError, TimeoutError) as error:
@@ -63,6 +66,8 @@ class JetStreamLog:
         self, events: Sequence[Envelope], *, epoch: Epoch | None = None
     ) -> tuple[int, ...]:
         """See EventLog."""
+        if epoch is not None and events and self._replicas > 1:
+            return await self._groups.append(events, epoch)
         return await self._publisher.append(events, epoch)
 
     async def read(
@@ -103,7 +108,7 @@ class JetStreamLog:
                     },
                 )
             except APIError as error:
-                if error.err_code not in (WRONG_LAST_SEQUENCE, BUSY) and error.code != 503:  # noqa: PLR2004
+                if error.err_code not in (WRONG_LAST_SEQUENCE, BUSY) and error.code not in PASSING:
                     message = f"cannot take over as {writer}: {error.description}"
                     raise LogUnavailableError(message) from error
                 await asyncio.sleep(TAKEOVER_PAUSE)

@@ -8,14 +8,22 @@ import asyncio
 from collections.abc import Collection, Sequence
 from typing import Final
 
-import msgspec
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
 
 from dra_shared.events import subjects
 from dra_shared.events.envelope import Envelope, encode
+from dra_shared.log.jetstream_answers import (
+    NO_RESPONDERS,
+    RETRY_PAUSE,
+    Ack,
+    decode_ack,
+    fence,
+    pause_after,
+    sequence_of,
+)
 from dra_shared.log.jetstream_parser import subscribe
-from dra_shared.log.protocol import Epoch, FencedError, LogUnavailableError
+from dra_shared.log.protocol import Epoch, LogUnavailableError
 
 WINDOW: Final = 1024
 """Events in flight at most."""
@@ -25,32 +33,6 @@ LONGEST_WAIT: Final = 5.0
 """Seconds to wait for acknowledgements before sending again; doubles up to the longest."""
 
 LOOK: Final = 0.1
-BUSY_PAUSE: Final = 0.002
-RETRY_PAUSE: Final = 0.05
-
-WRONG_LAST_SEQUENCE: Final = 10071
-"""Another epoch was opened."""
-
-BUSY: Final = 10164
-"""A replicated stream still works on the previous write under the same fence."""
-
-PASSING: Final = frozenset({503, 408})
-"""The stream has no leader just now, or the server is starting."""
-
-
-class _Refusal(msgspec.Struct):
-    code: int = 0
-    err_code: int = 0
-    description: str = ""
-
-
-class _Ack(msgspec.Struct):
-    seq: int = 0
-    error: _Refusal | None = None
-
-
-_ACK: Final = msgspec.json.Decoder(_Ack)
-NO_RESPONDERS: Final = _Ack(error=_Refusal(code=503, description="no responders"))
 
 
 class Publisher:
@@ -59,12 +41,12 @@ class Publisher:
     def __init__(self, client: Client) -> None:
         self._client = client
         self._inbox = client.new_inbox()
-        self._waiting: dict[bytes, asyncio.Future[_Ack]] = {}
+        self._waiting: dict[bytes, asyncio.Future[Ack]] = {}
         self._tokens = 0
         self._subscribed = False
 
     async def append(self, events: Sequence[Envelope], epoch: Epoch | None) -> tuple[int, ...]:
-        """See EventLog.commit."""
+        """See EventLog.commit. On a stream of one replica: all in flight at once."""
         sequences: list[int] = []
         for start in range(0, len(events), WINDOW):
             sequences += await self._append_window(events[start : start + WINDOW], epoch)
@@ -76,14 +58,14 @@ class Publisher:
         while unknown := [i for i, sequence in enumerate(sequences) if not sequence]:
             acks = await self._send([events[i] for i in unknown], epoch, wait)
             for i, ack in zip(unknown, acks, strict=True):
-                sequences[i] = _sequence(ack, epoch)
-            await asyncio.sleep(_pause(acks))
+                sequences[i] = sequence_of(ack, epoch)
+            await asyncio.sleep(pause_after(acks))
             wait = min(2 * wait, LONGEST_WAIT)
         return sequences
 
     async def _send(
         self, events: Sequence[Envelope], epoch: Epoch | None, wait: float
-    ) -> list[_Ack | None]:
+    ) -> list[Ack | None]:
         """One try: an acknowledgement per event, None where none came in time."""
         tokens: list[bytes] = []
         try:
@@ -101,12 +83,12 @@ class Publisher:
         acks = [f.result() if f.done() and not f.cancelled() else None for f in futures]
         return acks + [None] * (len(events) - len(acks))
 
-    async def _acknowledged(self, futures: Sequence[asyncio.Future[_Ack]], wait: float) -> None:
+    async def _acknowledged(self, futures: Sequence[asyncio.Future[Ack]], wait: float) -> None:
         """Waits for all answers, but not over a reconnection: what was in flight then is lost."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + wait
         connection = self._client.stats["reconnects"]
-        pending: Collection[asyncio.Future[_Ack]] = futures
+        pending: Collection[asyncio.Future[Ack]] = futures
         while pending and loop.time() < deadline:
             _, pending = await asyncio.wait(pending, timeout=LOOK)
             if self._client.stats["reconnects"] != connection:
@@ -122,10 +104,7 @@ class Publisher:
         reply = f"{self._inbox}.{self._tokens}"
         token = reply.encode()
         self._waiting[token] = asyncio.get_running_loop().create_future()
-        headers = {"Nats-Msg-Id": event.id}
-        if epoch is not None:
-            headers["Nats-Expected-Last-Subject-Sequence"] = str(epoch.sequence)
-            headers["Nats-Expected-Last-Subject-Sequence-Subject"] = subjects.epoch(epoch.writer)
+        headers = {"Nats-Msg-Id": event.id, **(fence(epoch) if epoch is not None else {})}
         subject = subjects.subject(event.fact)
         await self._client.publish(subject, encode(event), reply=reply, headers=headers)
         return token
@@ -137,29 +116,4 @@ class Publisher:
         if future is None or future.done():
             return
         no_responders = header is not None and header[9:12] == b"503"
-        future.set_result(NO_RESPONDERS if no_responders else _ACK.decode(data))
-
-
-def _sequence(ack: _Ack | None, epoch: Epoch | None) -> int:
-    """Where the event stands, or 0 if it must be sent again."""
-    if ack is None:
-        return 0
-    if ack.error is None:
-        return ack.seq
-    if ack.error.err_code == WRONG_LAST_SEQUENCE and epoch is not None:
-        raise FencedError(epoch)
-    if ack.error.err_code == BUSY or ack.error.code in PASSING:
-        return 0
-    message = (
-        f"NATS refuses to store events: {ack.error.description} (error {ack.error.err_code}); "
-        "look at the limits of the stream and at the server's disk"
-    )
-    raise LogUnavailableError(message)
-
-
-def _pause(acks: Sequence[_Ack | None]) -> float:
-    """Seconds before the next try: none after success, little when the stream is only busy."""
-    refusals = [ack.error for ack in acks if ack is not None and ack.error is not None]
-    if any(refusal.code in PASSING for refusal in refusals):
-        return RETRY_PAUSE
-    return BUSY_PAUSE if refusals else 0
+        future.set_result(NO_RESPONDERS if no_responders else decode_ack(data))

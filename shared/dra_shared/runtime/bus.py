@@ -26,7 +26,7 @@ _log = structlog.get_logger()
 
 
 async def connect(url: str, name: str, *, patience: float = -1) -> Client:
-    """A client that reconnects for ever. `patience`: seconds to wait for the first connection.
+    """A client of these servers (comma-separated) that reconnects for ever. `patience`: seconds to wait for the first connection.
 
     Negative: for ever. Raises LogUnavailableError when patience ends or the server says no.
     """
@@ -41,7 +41,7 @@ async def connect(url: str, name: str, *, patience: float = -1) -> Client:
     attempts = -1 if patience < 0 else max(1, int(patience / RECONNECT_WAIT))
     try:
         await client.connect(
-            url,
+            url.split(","),
             name=name,
             allow_reconnect=True,
             max_reconnect_attempts=attempts,
@@ -54,7 +54,7 @@ async def connect(url: str, name: str, *, patience: float = -1) -> Client:
             reconnected_cb=_reconnected,
         )
     except (NatsError, OSError) as error:
-        shown = url.rpartition("@")[2]
+        shown = ", ".join(server.rpartition("@")[2] for server in url.split(","))
         message = f"no NATS server at {shown}: {error}; is it running, is NATS_URL right?"
         raise LogUnavailableError(message) from error
     client.options["max_reconnect_attempts"] = -1

@@ -15,9 +15,9 @@ SettingsT = TypeVar("SettingsT", bound="Settings")
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """What every service can be told."""
 
-    nats_url: Annotated[str, msgspec.Meta(description="the NATS server, user:password in it")] = (
-        "nats://127.0.0.1:4222"
-    )
+    nats_url: Annotated[
+        str, msgspec.Meta(description="the NATS servers, comma-separated, user:password in them")
+    ] = "nats://127.0.0.1:4222"
     log_replicas: Annotated[
         int,
         msgspec.Meta(ge=1, le=5, description="copies of the log that NATS keeps, if it makes it"),
