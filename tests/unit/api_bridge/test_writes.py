@@ -57,6 +57,11 @@ def a_world(*, node: Any = None, claim: Any = None, pod: Any = None) -> World:
     return world.told(allocated())
 
 
+def end_all(world: World) -> None:
+    for write in world.writes():
+        end(world.mirror, write, 0, b"")
+
+
 def written(world: World, version: int = 2, **status: Any) -> World:
     """The write was sent, and the watch shows what it made."""
     for write in world.writes():
@@ -156,13 +161,23 @@ def test_a_second_pod_is_added_to_those_that_use_a_claim() -> None:
     assert body["status"] == {"reservedFor": [user("p"), user("q")]}
 
 
-def test_a_claim_is_reserved_for_256_pods_and_no_more() -> None:
+def test_a_claim_is_reserved_for_256_pods_and_the_next_waits_for_room() -> None:
     others = [user(f"other-{number}") for number in range(255)]
     world = written(a_world(), reservedFor=[user("p"), *others])
     world.see(Kind.PODS, a_pod("q"))
     world.facts()
     world.told(allocated("q", claims=(), shared=("c",)))
     assert not [each for each in world.writes() if isinstance(each, Reserve)]
+    (told,) = world.facts()
+    assert isinstance(told, PodRefused)
+    assert "256" in told.message
+    held = [user("p"), *others[1:]]
+    world.see(Kind.CLAIMS, a_claim(version=20, allocation=an_allocation(), reservedFor=held))
+    assert [type(each) for each in world.writes() if isinstance(each, Reserve)] == [Reserve]
+    held = [*held, user("q")]
+    world.see(Kind.CLAIMS, a_claim(version=21, allocation=an_allocation(), reservedFor=held))
+    end_all(world)
+    assert [each.work.name for each in world.writes() if isinstance(each, Ungate)] == ["q-uid"]
 
 
 def test_a_pod_that_is_gone_is_never_reserved_for_again() -> None:

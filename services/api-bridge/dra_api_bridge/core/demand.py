@@ -1,7 +1,7 @@
 """Which facts about claims and pods the log still lacks. At most one for each claim or pod at a time."""
 
 from dra_api_bridge.core.fit import unschedulable
-from dra_api_bridge.core.mirror import Mirror, misplaced, same_grant
+from dra_api_bridge.core.mirror import Mirror, holders, misplaced, same_grant
 from dra_api_bridge.core.objects import Topic, Work, reference
 from dra_api_bridge.core.observed import claim_addresses, is_finished, is_gated
 from dra_api_bridge.core.placement import placement
@@ -21,7 +21,7 @@ from dra_shared.events.mirror import (
     PodRefused,
     PodUngated,
 )
-from dra_shared.kube.claims import ResourceClaim
+from dra_shared.kube.claims import MAX_RESERVED_FOR, ResourceClaim
 from dra_shared.kube.core import Pod
 
 ClaimFacts = (
@@ -188,9 +188,15 @@ def _pod_requested(pod: Pod, claims: tuple[ResourceClaim, ...]) -> PodRequested:
 
 def _pod_refused(mirror: Mirror, record: PodRecord) -> PodRefused | None:
     ref, decision = record.requested.pod, record.decision
+    if decision is None or record.noted:
+        return None
     refusal = mirror.attempts.refusals.get(Work(Topic.POD, ref.uid))
-    if refusal is None or decision is None or record.refused:
-        return None
-    if refusal.sequence != decision.sequence:
-        return None
-    return PodRefused(pod=ref, status=refusal.status, message=refusal.message)
+    if refusal is not None and refusal.sequence == decision.sequence:
+        return PodRefused(pod=ref, status=refusal.status, message=refusal.message)
+    for uid in decision.shared:
+        claim = mirror.observed.claim(uid)
+        held = holders(claim) if claim is not None else frozenset()
+        if len(held) >= MAX_RESERVED_FOR and ref.uid not in held:
+            message = f"claim {uid} is reserved for {MAX_RESERVED_FOR} pods, no more are allowed"
+            return PodRefused(pod=ref, status=0, message=message)
+    return None

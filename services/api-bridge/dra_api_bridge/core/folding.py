@@ -74,7 +74,7 @@ def _allocated(state: Recorded, fact: allocations.ClaimAllocated, at: int) -> It
     shared = tuple(ref.uid for ref in fact.shared)
     if pod := state.pods.get(fact.pod.uid):
         pod.decision = Decision(node=fact.node, claims=own, shared=shared, sequence=at)
-        pod.refused = False
+        pod.noted = pod.refused = False
         for uid in (*own, *shared):
             if claim := state.claims.get(uid):
                 claim.consumers[fact.pod.uid] = fact.pod
@@ -139,7 +139,8 @@ def _ungated(state: Recorded, fact: mirror.PodUngated, at: int) -> Iterable[Work
 
 def _pod_refused(state: Recorded, fact: mirror.PodRefused, at: int) -> Iterable[Work]:
     if pod := state.pods.get(fact.pod.uid):
-        pod.last, pod.refused = at, True
+        pod.last = at
+        pod.noted, pod.refused = True, fact.status >= FIRST_ERROR
     yield Work(Topic.POD, fact.pod.uid)
 
 

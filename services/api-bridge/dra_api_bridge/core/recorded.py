@@ -44,12 +44,16 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PodRecord(msgspec.Struct, kw_only=True):
-    """One pod: what it needs, what was decided, whether it was let go."""
+    """One pod: what it needs, what was decided, whether it was let go.
+
+    `noted`: it was told why the decision cannot be carried out; `refused`: the server said no.
+    """
 
     requested: claims.PodRequested
     last: int
     decision: Decision | None = None
     ungated: bool = False
+    noted: bool = False
     refused: bool = False
 
 

@@ -8,7 +8,7 @@ that of the list, of an event, or of a bookmark, never that of a listed item.
 import asyncio
 from collections.abc import Sequence
 from contextlib import aclosing
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 from urllib.parse import quote
 
 import msgspec
@@ -69,10 +69,15 @@ class _Event(msgspec.Struct):
     object: msgspec.Raw
 
 
+class _Named(msgspec.Struct, rename="camel"):
+    name: str = ""
+    resource_version: str = ""
+
+
 class _Outline(msgspec.Struct):
     code: int = 0
     message: str = ""
-    metadata: Any = None
+    metadata: _Named = _Named()
 
 
 _LIST: Final = msgspec.json.Decoder(_List)
@@ -171,7 +176,7 @@ class Watch:
                 raise ExpiredError
             raise ApiRefusedError(f"watch {self._path}", outline.code, outline.message)
         self._moved = True
-        version = str((outline.metadata or {}).get("resourceVersion", "")) or self._version
+        version = outline.metadata.resource_version or self._version
         self._tell(event, int(version or 0))
         self._version = version
 
@@ -189,6 +194,6 @@ class Watch:
             return self._decoder.decode(raw)
         except msgspec.DecodeError as error:
             UNREADABLE.labels(kind=self._kind).inc()
-            name = (_OUTLINE.decode(raw).metadata or {}).get("name", "")
+            name = _OUTLINE.decode(raw).metadata.name
             _log.error("object passed over", kind=self._kind, name=name, error=str(error))
             return None
