@@ -69,7 +69,7 @@ class _Event(msgspec.Struct):
     object: msgspec.Raw
 
 
-class _Named(msgspec.Struct, rename="camel"):
+class _Named(msgspec.Struct, frozen=True, rename="camel"):
     name: str = ""
     resource_version: str = ""
 
