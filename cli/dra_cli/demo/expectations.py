@@ -51,29 +51,35 @@ EXAMPLES: Final[Mapping[str, tuple[Group, ...]]] = MappingProxyType(
 """By namespace; a GPU that one group sees, no other group sees, but for admin access."""
 
 
+Taken = dict[tuple[str, str], str]
+"""Which container was seen first with a GPU, by node and GPU."""
+
+
 def findings(containers: Mapping[str, Container], gpus_per_node: int) -> Iterator[str]:
     """What is not as it should be; `containers` by `namespace/pod/container`, whole examples."""
-    taken: dict[tuple[str, str], str] = {}
+    taken: Taken = {}
     for namespace in sorted({name.split("/")[0] for name in containers}):
         for group in EXAMPLES[namespace]:
             members = [f"{namespace}/{member}" for member in group.containers]
-            missing = [member for member in members if member not in containers]
-            yield from (f"{member} has printed nothing" for member in missing)
-            if not missing:
-                seen = {member: gpus(containers[member]) for member in members}
-                yield from _same(seen)
-                yield from _as_expected(members[0], seen[members[0]], group, gpus_per_node)
-                if not group.admin:
-                    yield from _exclusive(members[0], seen[members[0]], taken)
+            seen = {name: gpus(containers[name]) for name in members if name in containers}
+            yield from (f"{name} has printed nothing" for name in members if name not in seen)
+            yield from _of_group(group, seen, gpus_per_node, taken)
     for name, container in sorted(containers.items()):
         yield from _surroundings(name, container)
 
 
-def _same(seen: Mapping[str, tuple[Gpu, ...]]) -> Iterator[str]:
+def _of_group(
+    group: Group, seen: Mapping[str, tuple[Gpu, ...]], all_gpus: int, taken: Taken
+) -> Iterator[str]:
+    if not seen:
+        return
     first, *others = seen
-    yield from (
-        f"{other} does not see what {first} sees" for other in others if seen[other] != seen[first]
-    )
+    yield from _as_expected(first, seen[first], group, all_gpus)
+    if not group.admin:
+        yield from _exclusive(first, seen[first], taken)
+    for other in others:
+        if seen[other] != seen[first]:
+            yield f"{other} does not see what {first} sees"
 
 
 def _as_expected(name: str, seen: tuple[Gpu, ...], group: Group, all_gpus: int) -> Iterator[str]:
@@ -88,9 +94,7 @@ def _as_expected(name: str, seen: tuple[Gpu, ...], group: Group, all_gpus: int) 
             yield f"{name}: {gpu.name} has admin access {gpu.admin}, not {group.admin}"
 
 
-def _exclusive(
-    name: str, seen: tuple[Gpu, ...], taken: dict[tuple[str, str], str]
-) -> Iterator[str]:
+def _exclusive(name: str, seen: tuple[Gpu, ...], taken: Taken) -> Iterator[str]:
     for gpu in seen:
         other = taken.setdefault((gpu.node, gpu.name), name)
         if other != name:
