@@ -31,7 +31,13 @@ from dra_shared.events.mirror import (
     ClearedBy,
     ForeignAllocationObserved,
 )
-from dra_shared.events.pools import NodeLost, NodeReturned, PoolWithdrawn, WithdrawalReason
+from dra_shared.events.pools import (
+    NodeLost,
+    NodeReturned,
+    PoolPublished,
+    PoolWithdrawn,
+    WithdrawalReason,
+)
 from dra_shared.events.writers import EpochOpened
 from dra_shared.kube.claims import (
     AllocationResult,
@@ -41,8 +47,14 @@ from dra_shared.kube.claims import (
     DeviceTaintRuleSpec,
     DeviceTaintSelector,
 )
-from dra_shared.kube.devices import Device, DeviceCapacity, DeviceTaint
-from dra_shared.kube.meta import ObjectMeta
+from dra_shared.kube.devices import (
+    Device,
+    DeviceCapacity,
+    DeviceTaint,
+    ResourcePool,
+    ResourceSliceSpec,
+)
+from dra_shared.kube.meta import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectMeta
 
 NODES = ("n1", "n2", "n3")
 
@@ -81,8 +93,27 @@ def _pool(one: int, other: int, generation: int) -> AnyFact:
     share = a_device(
         "s0", allow_multiple_allocations=True, capacity={"mem": DeviceCapacity(value="4")}
     )
-    devices: list[str | Device] = [*(f"d{n}" for n in range(other % 4)), *([share] if other > 3 else [])]
+    devices: list[str | Device] = [
+        *(f"d{n}" for n in range(other % 4)),
+        *([share] if other > 3 else []),
+    ]
     return a_pool(NODES[one % 3], devices, generation=generation)
+
+
+def a_network_pool(generation: int, devices: int, zone: str = "") -> PoolPublished:
+    """Devices that all nodes can reach, or those of a zone."""
+    label = NodeSelectorRequirement(key="zone", operator="In", values=(zone,))
+    term = NodeSelectorTerm(match_expressions=(label,))
+    spec = ResourceSliceSpec(
+        driver=DRIVER,
+        pool=ResourcePool(name="net", generation=generation, resource_slice_count=1),
+        all_nodes=None if zone else True,
+        node_selector=NodeSelector(node_selector_terms=(term,)) if zone else None,
+        devices=tuple(a_device(f"d{number}") for number in range(devices)),
+    )
+    return PoolPublished(
+        driver=DRIVER, pool="net", node=None, generation=generation, slices=(spec,)
+    )
 
 
 def _happens(story: Story, step: Step) -> tuple[AnyFact, ...]:
@@ -95,11 +126,17 @@ def _happens(story: Story, step: Step) -> tuple[AnyFact, ...]:
     pod = pods[other % len(pods)].removesuffix("-uid") if pods else "nobody"
     born = a_claim(f"c{number}", a_request("r", 1 + other % 2))
     table: dict[str, tuple[AnyFact, ...]] = {
-        "node": (a_node(node, cpu_milli=1000 * other),),
+        "node": (a_node(node, cpu_milli=1000 * other, labels={"zone": "ab"[one % 2]}),),
         "node gone": (NodeRemoved(name=node, uid=f"{node}-uid"),),
         "lost": (NodeLost(node=node, silent_for=9.0),),
         "back": (NodeReturned(node=node),),
         "pool": (_pool(one, other, number),),
+        "network pool": (a_network_pool(number, other, "a" if one % 2 else ""),),
+        "network pool gone": (
+            PoolWithdrawn(
+                driver=DRIVER, pool="net", node=None, reason=WithdrawalReason.DRIVER_GONE
+            ),
+        ),
         "pool gone": (
             PoolWithdrawn(driver=DRIVER, pool=node, node=node, reason=WithdrawalReason.DRIVER_GONE),
         ),
@@ -124,7 +161,7 @@ def _happens(story: Story, step: Step) -> tuple[AnyFact, ...]:
 
 
 KINDS = (
-    "node", "node gone", "lost", "back", "pool", "pool", "pool gone", "class", "class gone", "rule",
+    "node", "network pool", "network pool gone", "node gone", "lost", "back", "pool", "pool", "pool gone", "class", "class gone", "rule",
     "rule gone", "pod", "pod", "pod", "pod on shared claim", "pod ends", "claim ends", "cleared",
     "refused", "foreign", "new bridge", "speak", "speak", "send", "retry",
 )  # fmt: skip

@@ -2,10 +2,11 @@
 
 A count is an upper bound of what a search can find there, and exact for whole devices without
 shared counters. Nodes stand in one mask per count, so that the next fitting node is one operation
-on a whole number and no node is looked at that cannot be it.
+on a whole number and no node is looked at that cannot be it. Pools that many nodes see are counted
+once, when asked, for all their nodes.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from dra_allocator.core.node_book import NodeBook
@@ -13,6 +14,7 @@ from dra_allocator.core.plain import busy
 from dra_allocator.core.pool_book import MOST_CONTENTS, PoolBook
 from dra_allocator.core.search.candidates import candidates
 from dra_allocator.core.search.in_use import InUse
+from dra_allocator.core.search.nodes import NodeView
 from dra_allocator.core.search.pools import Pool
 from dra_allocator.core.search.selectors import Selectors
 from dra_allocator.core.search.shapes import RequestShape
@@ -49,47 +51,67 @@ class CountBook:
         if counts is None:
             if len(self._counts) >= MOST_SHAPES:
                 del self._counts[next(iter(self._counts))]
-            counts = FreeCounts(self._nodes, self._touched, self._counter(shape, admin=admin))
-            self._counts[shape, admin] = counts
+            nobody = None if admin else self._in_use
+            offer = Offer(self._pools, shape, self._selectors, nobody)
+            counts = self._counts[shape, admin] = FreeCounts(self._nodes, self._touched, offer)
         counts.catch_up()
         return counts
 
-    def _counter(self, shape: RequestShape, *, admin: bool) -> Callable[[str], int]:
-        masks: dict[int, int] = {}
 
-        def mask_of(pool: Pool, content: int) -> int:
-            """Devices that may serve the shape, worked out once for pools with equal contents."""
-            mask = masks.get(content)
-            if mask is None:
-                if len(masks) >= MOST_CONTENTS:
-                    masks.clear()
-                found = candidates(pool, shape, self._selectors)
-                mask = masks[content] = found.usable | found.failed
-            return mask
+class Offer:
+    """What pools have for one shape. Without `in_use` nothing counts as taken."""
 
-        def count(node: str) -> int:
-            view = self._nodes.view(node)
-            pools = self._pools.pools_of(view)
-            total = 0
-            for pool, content in zip(pools, self._pools.contents_of(view), strict=True):
-                if pool.fault is None:
-                    held = 0 if admin else busy(pool, self._in_use)
-                    total += (mask_of(pool, content) & ~held).bit_count()
-            return total
+    def __init__(
+        self, pools: PoolBook, shape: RequestShape, selectors: Selectors, in_use: InUse | None
+    ) -> None:
+        self._pools = pools
+        self._shape = shape
+        self._selectors = selectors
+        self._in_use = in_use
+        self._masks: dict[int, int] = {}
 
-        return count
+    def local(self, node: NodeView) -> int:
+        """Free devices in the pools that only this node sees."""
+        return sum(self.free(pool, content) for pool, content in self._sound(node, wide=False))
+
+    def wide(self, node: NodeView) -> dict[Pool, int]:
+        """The pools that other nodes see too, each with the number of its content."""
+        return dict(self._sound(node, wide=True))
+
+    def free(self, pool: Pool, content: int) -> int:
+        """Free devices of a pool."""
+        held = busy(pool, self._in_use) if self._in_use is not None else 0
+        return (self._mask(pool, content) & ~held).bit_count()
+
+    def _sound(self, node: NodeView, *, wide: bool) -> Iterator[tuple[Pool, int]]:
+        contents = self._pools.contents_of(node)
+        for pool, content in zip(self._pools.pools_of(node), contents, strict=True):
+            if pool.fault is None and self._pools.is_wide(pool.id) is wide:
+                yield pool, content
+
+    def _mask(self, pool: Pool, content: int) -> int:
+        """Devices that may serve the shape, worked out once for pools with equal contents."""
+        mask = self._masks.get(content)
+        if mask is None:
+            if len(self._masks) >= MOST_CONTENTS:
+                self._masks.clear()
+            found = candidates(pool, self._shape, self._selectors)
+            mask = self._masks[content] = found.usable | found.failed
+        return mask
 
 
 class FreeCounts:
     """The nodes by their count for one shape."""
 
-    def __init__(self, nodes: NodeBook, touched: Touched, count: Callable[[str], int]) -> None:
+    def __init__(self, nodes: NodeBook, touched: Touched, offer: Offer) -> None:
         self._nodes = nodes
         self._touched = touched
-        self._count = count
+        self._offer = offer
         self._place = -1
         self._by_node: list[int] = []
         self._masks: dict[int, int] = {}
+        self._wide: dict[Pool, tuple[int, int]] = {}
+        """Pools that many nodes see: the number of their content, and those nodes."""
 
     def catch_up(self) -> None:
         """Counts the nodes that changed."""
@@ -104,44 +126,81 @@ class FreeCounts:
     def with_at_least(self, need: int) -> int:
         """The nodes that may have so many free devices."""
         mask = 0
-        for count, nodes in self._masks.items():
+        for count, nodes in self._totals().items():
             if count >= need:
                 mask |= nodes
         return mask
 
     def in_order(self, need: int, allowed: int, score: Score) -> Iterator[str]:
         """Allowed nodes with at least that many: by score of their count, then by name."""
-        for mask in self._scored(need, score):
-            yield from self._nodes.named(mask & allowed)
+        masks: dict[int, int] = {}
+        for count, nodes in self._totals().items():
+            if count >= need and nodes & allowed:
+                masks[score(count)] = masks.get(score(count), 0) | (nodes & allowed)
+        for key in sorted(masks):
+            yield from self._nodes.named(masks[key])
 
     def by_node(self) -> dict[str, int]:
         """The counts of all nodes."""
-        return dict(zip(self._nodes.names, self._by_node, strict=True))
+        return {
+            name: count
+            for count, nodes in self._totals().items()
+            for name in self._nodes.named(nodes)
+        }
 
-    def _scored(self, need: int, score: Score) -> Iterable[int]:
-        masks: dict[int, int] = {}
-        for count, nodes in self._masks.items():
-            if count >= need and nodes:
-                masks[score(count)] = masks.get(score(count), 0) | nodes
-        return (masks[key] for key in sorted(masks))
+    def _totals(self) -> dict[int, int]:
+        """The nodes by the sum of what only they and what many nodes see."""
+        if not self._wide:
+            return self._masks
+        parts = {0: (1 << len(self._by_node)) - 1}
+        for pool, (content, nodes) in self._wide.items():
+            free = self._offer.free(pool, content)
+            parts = _sums(parts, {free: nodes, 0: ~nodes}) if free else parts
+        return _sums(self._masks, parts)
 
     def _rebuild(self) -> None:
-        self._by_node = [self._count(name) for name in self._nodes.names]
+        views = [self._nodes.view(name) for name in self._nodes.names]
+        self._by_node = [self._offer.local(view) for view in views]
         self._masks = {
             count: _mask(other == count for other in reversed(self._by_node))
             for count in set(self._by_node)
         }
+        self._wide = {}
+        for number, view in enumerate(views):
+            for pool, content in self._offer.wide(view).items():
+                nodes = self._wide.get(pool, (content, 0))[1]
+                self._wide[pool] = (content, nodes | 1 << number)
 
     def _update(self, name: str) -> None:
         number = self._nodes.numbers.get(name)
         if number is None:
             return
-        before, after = self._by_node[number], self._count(name)
+        view = self._nodes.view(name)
+        before, after = self._by_node[number], self._offer.local(view)
+        bit = 1 << number
         if before != after:
-            bit = 1 << number
             self._by_node[number] = after
             self._masks[before] ^= bit
             self._masks[after] = self._masks.get(after, 0) | bit
+        self._update_wide(view, bit)
+
+    def _update_wide(self, view: NodeView, bit: int) -> None:
+        seen = self._offer.wide(view)
+        for pool, (content, nodes) in tuple(self._wide.items()):
+            self._wide[pool] = (content, nodes & ~bit)
+        for pool, content in seen.items():
+            nodes = self._wide.get(pool, (content, 0))[1]
+            self._wide[pool] = (content, nodes | bit)
+
+
+def _sums(one: Mapping[int, int], other: Mapping[int, int]) -> dict[int, int]:
+    """Masks by the sums of the counts that two sets of masks give each bit."""
+    sums: dict[int, int] = {}
+    for count, nodes in one.items():
+        for more, part in other.items():
+            if nodes & part:
+                sums[count + more] = sums.get(count + more, 0) | (nodes & part)
+    return sums
 
 
 def _mask(flags: Iterable[bool]) -> int:

@@ -3,6 +3,7 @@
 Knows nothing of claims or of what is in use.
 """
 
+from collections.abc import Hashable
 from itertools import count
 from typing import Final
 
@@ -42,6 +43,8 @@ class PoolBook:
         self._groups: dict[PoolId, PoolSlices] = {}
         self._local: dict[str, set[PoolId]] = {}
         self._wide: set[PoolId] = set()
+        self._wide_views: dict[PoolId, dict[Hashable, Pool]] = {}
+        self._wide_contents: dict[PoolId, dict[Pool, int]] = {}
         self._seen: dict[str, dict[PoolId, Pool]] = {}
         self._pools: dict[str, tuple[Pool, ...]] = {}
         self._smallest_first: dict[str, tuple[Pool, ...]] = {}
@@ -66,7 +69,7 @@ class PoolBook:
             seen = self._seen.setdefault(node.name, {})
             for id_ in (*self._local.get(node.name, ()), *self._wide):
                 if id_ not in seen and (pool := seen_from(self._groups[id_], node)) is not None:
-                    seen[id_] = pool
+                    seen[id_] = self._once(pool)
             pools = self._pools[node.name] = search_order(seen.values())
         if not smallest:
             return pools
@@ -80,7 +83,7 @@ class PoolBook:
         """A number for what is in each of `pools_of`: equal for pools that differ by name alone."""
         contents = self._contents.get(node.name)
         if contents is None:
-            contents = tuple(self._number(pool) for pool in self.pools_of(node))
+            contents = tuple(self._content(pool) for pool in self.pools_of(node))
             self._contents[node.name] = contents
         return contents
 
@@ -93,6 +96,8 @@ class PoolBook:
         """A pool changed: it is read again. Gives the nodes concerned, None for any node."""
         id_ = PoolId(*key)
         before = self._groups.pop(id_, None)
+        self._wide_views.pop(id_, None)
+        self._wide_contents.pop(id_, None)
         slices = self._slices_of(key)
         after = read_pool(id_, slices, self.features()) if slices else None
         if after is not None:
@@ -104,6 +109,10 @@ class PoolBook:
             self._seen.get(node, {}).pop(id_, None)
             self._forget_views(node)
         return concerned
+
+    def is_wide(self, key: PoolKey) -> bool:
+        """Whether the pool is not bound to nodes by their names."""
+        return key in self._wide
 
     def nodes_seeing(self, key: PoolKey) -> frozenset[str] | None:
         """The nodes that can see the pool, None for any node."""
@@ -139,6 +148,21 @@ class PoolBook:
     def _forget_views(self, node: str) -> None:
         for views in (self._pools, self._smallest_first, self._contents):
             views.pop(node, None)
+
+    def _once(self, pool: Pool) -> Pool:
+        """The same object for all nodes that see the same of a wide pool."""
+        if not self.is_wide(pool.id):
+            return pool
+        views = self._wide_views.setdefault(pool.id, {})
+        return views.setdefault((pool.devices, pool.here, pool.unfit, pool.fault_detail), pool)
+
+    def _content(self, pool: Pool) -> int:
+        if not self.is_wide(pool.id):
+            return self._number(pool)
+        known = self._wide_contents.setdefault(pool.id, {})
+        if pool not in known:
+            known[pool] = self._number(pool)
+        return known[pool]
 
     def _number(self, pool: Pool) -> int:
         devices = [device.device for device in pool.devices]

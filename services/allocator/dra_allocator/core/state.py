@@ -128,8 +128,11 @@ class ClusterState:
         self._touch(self.pools.forget_pool(key))
 
     def touch_pool(self, key: PoolKey) -> None:
-        """Some device of a pool was taken or given back."""
-        self._touch(self.pools.nodes_seeing(key))
+        """Some device of a pool was taken or given back; wide pools are counted when asked."""
+        if self.pools.is_wide(key):
+            self._reasons.clear()
+        else:
+            self._touch(self.pools.nodes_seeing(key))
 
     def _touch(self, nodes: frozenset[str] | None) -> None:
         if nodes is None:
