@@ -18,6 +18,7 @@ from cluster import (
     refused,
 )
 
+from dra_allocator.core import decide as deciding
 from dra_allocator.core.policy import POLICIES, UnknownPolicyError, policy_of
 from dra_allocator.settings import AllocatorSettings
 from dra_shared.events.allocations import ClaimAllocated, ReasonKind, Refusal
@@ -313,3 +314,16 @@ def test_priority_comes_before_arrival() -> None:
     story = Story().tell(a_class(), a_node("n1"), a_pool("n1", ["d0"]))
     story.tell(a_claim("c1"), a_pod("p1", "c1"), a_claim("c2"), a_pod("p2", "c2", priority=5))
     assert placed(story.decide()) == {"p2": "n1"}
+
+
+def test_a_search_that_failed_is_not_repeated_on_nodes_that_are_alike() -> None:
+    apart = [a_device(f"d{n}", attributes={"numa": DeviceAttribute(integer=n)}) for n in range(8)]
+    story = Story().tell(a_class(), *(a_node(f"n{n}") for n in range(50)))
+    story.tell(*(a_pool(f"n{n}", apart) for n in range(50)))
+    claim = a_claim("c1", a_request(count=2), match="dev.lab.example/numa")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(deciding, "BUDGET", 40)
+        story.tell(claim, a_pod("p1", "c1"))
+        no = refused(story.decide())["p1"]
+    assert no.refusal is Refusal.UNSATISFIABLE
+    assert no.summary.startswith("0/50 nodes can satisfy: 400 devices against a constraint")

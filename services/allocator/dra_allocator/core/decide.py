@@ -4,7 +4,7 @@ All claims of the pod together or none, on one node. Pods of a group are decided
 they were single pods: placing a whole group or nothing is not done here yet.
 """
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import Final
 
 import msgspec
@@ -76,6 +76,7 @@ class _Attempt:
         self._left = budget
         self._limited = False
         self._failed_at: str | None = None
+        self._hopeless: set[Hashable] = set()
 
     def run(self) -> Decision:
         state, demand = self._state, self._demand
@@ -135,7 +136,12 @@ class _Attempt:
             devices = pick(plan.plain, pools, self._state.in_use, self._state.selectors)
             if devices is not None:
                 return (allocate(plan.plain, node, devices, plan.configuration),)
+        likeness = self._state.likeness(view)
+        if likeness in self._hopeless:
+            return None
         found = self._search(view, pools, plan)
+        if found is None and likeness is not None:
+            self._hopeless.add(likeness)
         if found is not None and plan.plain is not None:
             plan.configuration = found[0].allocation.devices.config
             plan.configured = True

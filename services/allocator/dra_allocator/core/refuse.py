@@ -1,14 +1,10 @@
 """The refusal of one pod: its reasons gathered from the state. Decides nothing itself."""
 
-from collections.abc import Hashable
 from typing import Final
 
 from dra_allocator.core.demand import Demand
-from dra_allocator.core.plain import busy
-from dra_allocator.core.search.nodes import NodeView
 from dra_allocator.core.search.outcome import ClaimError, ErrorKind
 from dra_allocator.core.search.plan import Problem
-from dra_allocator.core.search.pools import Pool
 from dra_allocator.core.search.why import explain
 from dra_allocator.core.state import ClusterState
 from dra_allocator.core.where import why_not_allowed
@@ -41,7 +37,7 @@ def refuse(
         if not pools:
             return {(ReasonKind.NO_DEVICES, ""): 0}
         return book.once(
-            _likeness(state, node, pools),
+            state.likeness(node),
             lambda: _explain(state.problem(node, pools, demand.numbered())),
         )
 
@@ -51,17 +47,6 @@ def refuse(
 def refuse_everywhere(demand: Demand, message: str) -> ClaimUnsatisfiable:
     """Says no to a pod that no node can help, so that no device was looked at."""
     return refusal(demand, Refusal.INVALID, {}, nodes=0, message=message)
-
-
-def _likeness(state: ClusterState, node: NodeView, pools: tuple[Pool, ...]) -> Hashable | None:
-    """A key that nodes share where the same devices are taken whole; None where more is in play."""
-    taken = []
-    for pool in pools:
-        uses = state.in_use.of(pool.id).devices
-        if pool.fault is not None or pool.counters or not all(u.whole for u in uses.values()):
-            return None
-        taken.append(busy(pool, state.in_use))
-    return state.pools.contents_of(node), tuple(taken)
 
 
 def _explain(problem: Problem) -> Tally:

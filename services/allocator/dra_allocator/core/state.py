@@ -4,7 +4,7 @@ Only `apply` changes it. Everything beside the registers is derived: it answers 
 registers would, and a test holds it against one built anew.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -14,6 +14,7 @@ from dra_allocator.core.counts import CountBook
 from dra_allocator.core.demand import Demand
 from dra_allocator.core.evolve import evolve
 from dra_allocator.core.node_book import NodeBook
+from dra_allocator.core.plain import busy
 from dra_allocator.core.plans import PlanBook
 from dra_allocator.core.pool_book import PoolBook
 from dra_allocator.core.registers import Change, PoolKey, Registers, state_hash
@@ -88,6 +89,19 @@ class ClusterState:
             features=self.pools.features(),
             selectors=self.selectors,
         )
+
+    def likeness(self, node: NodeView) -> Hashable | None:
+        """A key that nodes share where the same devices are taken whole: they give the same answers.
+
+        None where more is in play: shares, counters, pools that cannot be used.
+        """
+        taken = []
+        for pool in self.pools.pools_of(node):
+            uses = self.in_use.of(pool.id).devices.values()
+            if pool.fault is not None or pool.counters or not all(use.whole for use in uses):
+                return None
+            taken.append(busy(pool, self.in_use))
+        return self.pools.contents_of(node), tuple(taken)
 
     def kind_of(self, demand: Demand) -> bytes | None:
         """What the pod asks for, as a key: pods of one kind get the same answer. None: its own kind."""
