@@ -73,6 +73,10 @@ def test_a_nodes_room_is_what_other_peoples_pods_leave() -> None:
     assert (node.cpu_milli, node.memory_bytes, node.pods) == (3000, 7 * 2**30, 9)
 
 
+def test_a_node_may_take_a_thousand_pods_written_as_a_quantity() -> None:
+    assert only_node(World().see(Kind.NODES, a_node(pods="1k"))).pods == 1000
+
+
 def test_a_pod_that_finished_gives_its_room_back() -> None:
     world = World().see(Kind.NODES, a_node()).see(Kind.PODS, a_running_pod("other"))
     only_node(world)

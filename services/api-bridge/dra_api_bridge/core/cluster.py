@@ -2,7 +2,7 @@
 
 from dra_api_bridge.core.mirror import Mirror
 from dra_api_bridge.core.objects import Topic, Work
-from dra_api_bridge.core.placement import offered
+from dra_api_bridge.core.placement import offered, pod_slots
 from dra_shared.events.cluster import (
     ClassObserved,
     ClassRemoved,
@@ -100,7 +100,7 @@ def _node(mirror: Mirror, node: Node) -> NodeObserved:
         unschedulable=node.spec.unschedulable,
         cpu_milli=cpu - sum(amounts[0] for amounts in others),
         memory_bytes=memory - sum(amounts[1] for amounts in others),
-        pods=int(allocatable.get("pods", "0")) - len(others),
+        pods=pod_slots(allocatable) - len(others),
         declared_features=node.status.declared_features,
     )
 

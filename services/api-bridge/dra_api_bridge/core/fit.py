@@ -1,7 +1,7 @@
 """Whether a pod can still run where it was placed, by the API's freshest word. Chooses no node."""
 
 from dra_api_bridge.core.observed import Observed
-from dra_api_bridge.core.placement import offered, requested
+from dra_api_bridge.core.placement import offered, pod_slots, requested
 from dra_shared.kube.core import Pod
 
 
@@ -31,6 +31,6 @@ def shortage(observed: Observed, pod: Pod, name: str) -> str | None:
             f"node {name} has {max(memory, 0)} bytes of memory left, "
             f"the pod requests {wanted_memory}"
         )
-    if int(allocatable.get("pods", "0")) <= len(others):
+    if pod_slots(allocatable) <= len(others):
         return f"node {name} runs as many pods as it may"
     return None

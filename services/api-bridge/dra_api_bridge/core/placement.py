@@ -72,6 +72,11 @@ def offered(allocatable: Mapping[str, str]) -> Amounts:
     return cpu.nanos // 10**6, memory.nanos // 10**9
 
 
+def pod_slots(allocatable: Mapping[str, str]) -> int:
+    """How many pods a node takes."""
+    return parse_quantity(allocatable.get("pods", "0")).whole
+
+
 def _requests(container: Container) -> Mapping[str, str]:
     return container.resources.requests or {}
 
