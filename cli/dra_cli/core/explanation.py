@@ -115,7 +115,7 @@ def _answer(last: Record) -> str:
 def _grants(fact: object, name: str) -> tuple[GrantRow, ...]:
     match fact:
         case ClaimAllocated(claims=claims):
-            return tuple(row for got in claims if _is(got, name) for row in _rows(got))
+            return tuple(row for got in claims if _is(got, name) for row in grants(got))
         case AllocationAdopted():
             return tuple(_grant_rows(fact.allocation, fact.costs))
         case _:
@@ -126,7 +126,8 @@ def _is(got: AllocatedClaim, name: str) -> bool:
     return name in (str(got.claim), got.claim.uid)
 
 
-def _rows(got: AllocatedClaim) -> list[GrantRow]:
+def grants(got: AllocatedClaim) -> list[GrantRow]:
+    """The devices that a claim got, by request."""
     return _grant_rows(got.allocation, got.costs)
 
 
