@@ -16,6 +16,7 @@ from kube_cel.errors import (
     NoSuchKeyError,
     NoSuchOverloadError,
     NotBooleanError,
+    WorkExceededError,
 )
 from kube_cel.program import Outcome, Program
 from kube_cel.values.quantity import Quantity, parse_quantity
@@ -36,6 +37,7 @@ __all__ = [
     "Program",
     "Quantity",
     "Semver",
+    "WorkExceededError",
     "device_from",
     "parse_quantity",
     "parse_semver",

@@ -83,7 +83,9 @@ class Inference:
                 self._learn(variable, given)
                 return True, True
             if self._fits(given, known):
-                self._learn(variable, given if less_specific(given, known) else known)
+                general = given if less_specific(given, known) else known
+                if not self._occurs(variable, general):
+                    self._learn(variable, general)
                 return True, True
             return False, True
         if self._occurs(variable, given):
