@@ -15,7 +15,7 @@ from dra_cli.demo.cluster import DemoCluster, NotInTimeError, Seen
 from dra_cli.demo.expectations import findings
 from dra_cli.demo.manifests import EXAMPLES, NoExamplesError, load
 from dra_cli.demo.report import heading, tell
-from dra_cli.edge.rest import Api, ApiRefusedError, Object
+from dra_cli.edge.rest import Api, ApiAwayError, ApiRefusedError, Object
 from dra_cli.exits import WrongError
 from dra_cli.local.child import NotReadyError, ProgramEndedError, tail
 from dra_cli.local.layout import Layout
@@ -63,7 +63,7 @@ async def _demo(manifests: list[Object]) -> None:
             seen = await _run(system, manifests, begin)
         except (ProgramEndedError, NotReadyError, ApiRefusedError) as error:
             raise WrongError(str(error)) from error
-        except NotInTimeError as error:
+        except (NotInTimeError, ApiAwayError) as error:
             message = f"{error}\n{_tails(system.folder.logs)}"
             raise WrongError(message) from error
     wrong = _judge(seen, system.layout.gpus)

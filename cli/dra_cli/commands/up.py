@@ -45,11 +45,15 @@ The processes' logs are in {logs}. Ctrl-C stops everything."""
 
 
 @click.command("up", help=HELP)
-@click.option("--nodes", type=click.IntRange(1, 50), default=2, show_default=True)
 @click.option(
-    "--gpus", type=click.IntRange(0, 128), default=GPUS, show_default=True, help="A node."
+    "--nodes", type=click.IntRange(1, 50), default=2, show_default=True, help="How many there are."
 )
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Of the API server.")
+@click.option(
+    "--gpus", type=click.IntRange(0, 128), default=GPUS, show_default=True, help="On each node."
+)
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, help="Of the API server; 0 for any."
+)
 @click.option(
     "--dir",
     "folder",

@@ -33,6 +33,13 @@ class ApiRefusedError(Exception):
         self.status = status
 
 
+class ApiAwayError(Exception):
+    """The API server does not answer; the operator must look at its process."""
+
+    def __init__(self, method: str, path: str, why: Exception) -> None:
+        super().__init__(f"{method} {path} had no answer: {str(why) or type(why).__name__}")
+
+
 async def answers(url: str) -> str:
     """Empty if the URL answers 200, else what it says instead."""
     try:
@@ -56,7 +63,7 @@ class Api:
         await self._session.close()
 
     async def create(self, manifest: Object) -> Object:
-        """The object as the server made it; raises ApiRefusedError."""
+        """The object as the server made it. Raises ApiRefusedError, and as all here ApiAwayError."""
         return await self._call("POST", path_of(manifest), manifest)
 
     async def list(self, path: str) -> list[Object]:
@@ -77,11 +84,14 @@ class Api:
         return msgspec.json.decode(await self._send(method, path, body), type=Object)
 
     async def _send(self, method: str, path: str, body: Object | None) -> bytes:
-        async with self._session.request(method, path, json=body) as response:
-            answer = await response.read()
-            if not response.ok:
-                raise ApiRefusedError(method, path, response.status, answer.decode())
-            return answer
+        try:
+            async with self._session.request(method, path, json=body) as response:
+                answer = await response.read()
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise ApiAwayError(method, path, error) from error
+        if not response.ok:
+            raise ApiRefusedError(method, path, response.status, answer.decode())
+        return answer
 
 
 def path_of(manifest: Object) -> str:
