@@ -138,12 +138,30 @@ def test_a_limited_search_is_not_tried_for_ever(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(deciding, "BUDGET", 1)
     story = Story().tell(a_class(), a_node("n1"), a_pool("n1", [f"d{n}" for n in range(16)]))
     story.tell(a_claim("c1", a_request(count=16)), a_pod("p1", "c1"))
-    for _ in range(10):
+    tried = attempts(monkeypatch)
+    for _ in range(100):
         story.decide()
         story.engine.retry_limited()
+    assert len(tried) == 4
+    for attempt in (5, 6):
+        story.tell(a_node("n1", cpu_milli=attempt))
+        for _ in range(16):
+            story.engine.retry_limited()
+            story.decide()
+        assert len(tried) == attempt
+
+
+def test_limited_searches_are_tried_one_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deciding, "BUDGET", 1)
+    story = Story().tell(a_class(), a_node("n1"), a_pool("n1", [f"d{n}" for n in range(6)]))
+    for number in (1, 2, 3):
+        story.tell(a_claim(f"c{number}", a_request(count=6)), a_pod(f"p{number}", f"c{number}"))
+    story.decide()
     tried = attempts(monkeypatch)
-    story.engine.retry_limited()
-    assert (story.decide(), tried) == ([], [])
+    for _ in range(3):
+        story.engine.retry_limited()
+        story.decide()
+    assert tried == ["p1-uid", "p2-uid", "p3-uid"]
 
 
 def test_a_pod_that_cannot_be_placed_blocks_nobody_behind_it() -> None:

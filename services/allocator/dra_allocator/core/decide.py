@@ -35,7 +35,7 @@ from dra_shared.events.allocations import (
     Refusal,
 )
 
-BUDGET: Final = 20_000
+BUDGET: Final = 10_000
 """Steps that all searches for one pod may take together, a fraction of a second.
 
 Doubled each time a pod's search ends at the limit, up to `MOST_DOUBLINGS` times. Part of what a decision means, so it is no setting: a replay must stop where the service stopped.

@@ -5,11 +5,12 @@ are recognised and only counted as seen. No I/O, no clock: who calls it reads, c
 """
 
 from collections.abc import Iterable
+from typing import Final
 
-from dra_allocator.core.decide import decide
+from dra_allocator.core.decide import MOST_DOUBLINGS, decide
 from dra_allocator.core.demand import demand_of
 from dra_allocator.core.queue import Queue
-from dra_allocator.core.registers import Change
+from dra_allocator.core.registers import Change, Refused
 from dra_allocator.core.settle import settle
 from dra_allocator.core.state import ClusterState
 from dra_allocator.core.wakeups import Topic, topics_in, topics_of
@@ -17,13 +18,14 @@ from dra_shared.events.allocations import (
     AllocationAdopted,
     AllocationFact,
     ClaimReleased,
-    ClaimUnsatisfiable,
-    Refusal,
 )
 from dra_shared.events.envelope import Envelope
 from dra_shared.log.protocol import Record
 
-WRITER = "allocator"
+WRITER: Final = "allocator"
+
+LONG_WAIT: Final = 16
+"""Turns that a pod waits which has spent the largest budget in vain."""
 
 
 class Engine:
@@ -35,7 +37,10 @@ class Engine:
         self._queue = Queue()
         self._pods_by_claim: dict[str, set[str]] = {}
         self._owed: dict[str, None] = {}
-        self._limited: set[str] = set()
+        self._limited: dict[str, tuple[int, int]] = {}
+        """Pods at their search limit: the turn, and the number of news, that they wait for."""
+        self._turn = 0
+        self._news = 0
         self._outstanding: set[str] = set()
         self._ordinal = (0, 0)
 
@@ -70,15 +75,23 @@ class Engine:
         envelope = self._envelope(fact, epoch)
         self._outstanding.add(envelope.id)
         self._follow(self.state.apply_own(envelope))
-        if isinstance(fact, ClaimUnsatisfiable):
-            self._queue.refused(fact.pod.uid, topics_of(fact))
+        refused = self.state.registers.refusals.get(envelope.correlation)
+        if refused is not None and refused.fact is fact:
+            self._sleep(refused)
         return envelope
 
     def retry_limited(self) -> None:
-        """Lets the pods try again whose search ended at its limit."""
-        for uid in sorted(self._limited):
-            self._queue.wake_pod(uid)
-        self._limited.clear()
+        """Lets one pod try again whose search ended at its limit: the one that waited longest.
+
+        One a turn, so that hostile claims never take all the time. With the largest budget spent,
+        a pod waits `LONG_WAIT` turns, and for something that could help.
+        """
+        self._turn += 1
+        for uid, (turn, news) in self._limited.items():
+            if turn <= self._turn and news <= self._news:
+                del self._limited[uid]
+                self._queue.wake_pod(uid)
+                return
 
     def _next_settlement(self) -> AllocationFact | None:
         while self._owed:
@@ -91,22 +104,25 @@ class Engine:
 
     def _next_decision(self) -> AllocationFact | None:
         while (uid := self._queue.next()) is not None:
+            self._limited.pop(uid, None)
             fact = decide(self.state, uid, self._policy)
-            self._note_limit(uid, fact)
             if fact is not None:
                 return fact
             refused = self.state.registers.refusals.get(uid)
             if demand_of(self.state.registers, uid) is None or refused is None:
                 self._queue.remove(uid)
             else:
-                self._queue.refused(uid, topics_of(refused.fact))
+                self._sleep(refused)
         return None
 
-    def _note_limit(self, uid: str, fact: AllocationFact | None) -> None:
-        if isinstance(fact, ClaimUnsatisfiable) and fact.refusal is Refusal.SEARCH_LIMIT:
-            self._limited.add(uid)
-        else:
-            self._limited.discard(uid)
+    def _sleep(self, refused: Refused) -> None:
+        """Puts a refused pod to sleep until something may help it."""
+        uid = refused.fact.pod.uid
+        self._queue.refused(uid, topics_of(refused.fact))
+        if refused.limits > MOST_DOUBLINGS:
+            self._limited[uid] = (self._turn + LONG_WAIT, self._news + 1)
+        elif refused.limits:
+            self._limited[uid] = (self._turn + 1, 0)
 
     def _envelope(self, fact: AllocationFact, epoch: int) -> Envelope:
         """Wraps a fact. Its id is the same whenever the same is decided from the same place."""
@@ -139,6 +155,7 @@ class Engine:
                         self._ask_again(self._pods_by_claim.get(claim_uid, ()))
                 case _:
                     pass
+        self._news += bool(topics)
         self._queue.wake(topics)
 
     def _follow_pod(self, change: Change) -> None:
@@ -148,7 +165,7 @@ class Engine:
             self._pods_by_claim.setdefault(ref.uid, set()).add(change.key)
         if change.new is None:
             self._queue.remove(change.key)
-            self._limited.discard(change.key)
+            self._limited.pop(change.key, None)
         else:
             self._ask_again((change.key,))
 

@@ -44,9 +44,9 @@ _BY_REASON: Final[Mapping[ReasonKind, Topic]] = MappingProxyType(
 
 
 def topics_of(refusal: ClaimUnsatisfiable) -> frozenset[Topic]:
-    """What may help a pod that was refused so."""
+    """What may help a pod that was refused so; at the search limit only another try does."""
     if refusal.refusal is Refusal.SEARCH_LIMIT:
-        return frozenset(Topic)
+        return frozenset()
     by_reason = {_BY_REASON.get(reason.kind, Topic.DEVICES) for reason in refusal.reasons}
     if refusal.refusal is Refusal.INVALID:
         by_reason |= {Topic.WRITES, Topic.RELEASES}
