@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 import structlog
-from prometheus_client import Counter, Gauge
+from prometheus_client import Counter
 
 from dra_api_bridge.core.facts import WRITER, new_facts
 from dra_api_bridge.core.features import UnknownFeatureError, check, features
@@ -17,7 +17,7 @@ from dra_api_bridge.core.mirror import Mirror
 from dra_api_bridge.core.objects import Kind, KubeObject, Topic, Work
 from dra_api_bridge.core.observed import Change
 from dra_api_bridge.core.requests import AnyWrite
-from dra_api_bridge.core.steps import end, next_writes, refuse
+from dra_api_bridge.core.steps import end, miss, next_writes, refuse
 from dra_api_bridge.core.writes import Later
 from dra_api_bridge.edge.api import Api, ApiRefusedError, ApiUnreachableError, connected
 from dra_api_bridge.edge.discovery import NotServedError, Served, discover, probe_features
@@ -54,7 +54,6 @@ DISCOVERY_PAUSE: Final = 2.0
 FACTS: Final = Counter("dra_bridge_facts_total", "Facts appended", ["tag"])
 DROPPED: Final = Counter("dra_bridge_dropped_fields_total", "Fields the server dropped", ["field"])
 REFUSALS: Final = Counter("dra_bridge_refusals_total", "Writes the server refused", ["what"])
-WORK: Final = Gauge("dra_bridge_work", "Pieces of work that wait to be looked at")
 
 _log = structlog.get_logger()
 
@@ -147,7 +146,6 @@ class Bridge:
             await self._wake.wait()
             self._wake.clear()
             works, self._due = self._due, {}
-            WORK.set(len(works))
             self._send(works)
             events = new_facts(self._mirror, works, self._actor)
             for event in events:
@@ -176,7 +174,7 @@ class Bridge:
                 REFUSALS.labels(what).inc()
                 _log.error("write refused", what=what, status=status, message=message)
             case Stale():
-                self._mirror.attempts.ended(write.target, 0)
+                miss(self._mirror, write)
         self._look(self._mirror.widened((write.work,)))
 
 

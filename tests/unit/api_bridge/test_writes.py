@@ -180,6 +180,16 @@ def test_a_claim_is_reserved_for_256_pods_and_the_next_waits_for_room() -> None:
     assert [each.work.name for each in world.writes() if isinstance(each, Ungate)] == ["q-uid"]
 
 
+def test_a_refused_reservation_is_told_on_its_pod_and_not_repeated() -> None:
+    world = written(a_world()).see(Kind.PODS, a_pod("q"))
+    world.facts()
+    world.told(allocated("q", claims=(), shared=("c",)))
+    (write,) = [each for each in world.writes() if isinstance(each, Reserve)]
+    refuse(world.mirror, write, 403, "may not reserve")
+    assert not [each for each in world.writes() if isinstance(each, Reserve)]
+    assert world.facts() == [PodRefused(pod=ref("q"), status=403, message="may not reserve")]
+
+
 def test_a_pod_that_is_gone_is_never_reserved_for_again() -> None:
     world = written(a_world())
     world.miss(Kind.PODS, "p")

@@ -187,16 +187,23 @@ def _pod_requested(pod: Pod, claims: tuple[ResourceClaim, ...]) -> PodRequested:
 
 
 def _pod_refused(mirror: Mirror, record: PodRecord) -> PodRefused | None:
+    """Why the decision cannot be carried out, if it is not the allocation that was refused."""
     ref, decision = record.requested.pod, record.decision
     if decision is None or record.noted:
         return None
-    refusal = mirror.attempts.refusals.get(Work(Topic.POD, ref.uid))
-    if refusal is not None and refusal.sequence == decision.sequence:
-        return PodRefused(pod=ref, status=refusal.status, message=refusal.message)
-    for uid in decision.shared:
+    works = [Work(Topic.POD, ref.uid)]
+    for uid in (*decision.claims, *decision.shared):
         claim = mirror.observed.claim(uid)
-        held = holders(claim) if claim is not None else frozenset()
+        if claim is None or claim.status.allocation is None:
+            continue
+        works.append(Work(Topic.CLAIM, uid))
+        held = holders(claim)
         if len(held) >= MAX_RESERVED_FOR and ref.uid not in held:
-            message = f"claim {uid} is reserved for {MAX_RESERVED_FOR} pods, no more are allowed"
+            name = claim.metadata.name
+            message = f"claim {name} is reserved for {MAX_RESERVED_FOR} pods, as many as may be"
             return PodRefused(pod=ref, status=0, message=message)
+    for work in works:
+        refusal = mirror.attempts.refusals.get(work)
+        if refusal is not None and refusal.sequence == decision.sequence:
+            return PodRefused(pod=ref, status=refusal.status, message=refusal.message)
     return None

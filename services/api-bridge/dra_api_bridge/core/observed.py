@@ -3,7 +3,6 @@
 Only `apply` changes it. It does not know the log, and it never writes anything.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
@@ -33,6 +32,7 @@ _TOPICS = {
 }
 
 ObjectT = TypeVar("ObjectT", bound=KubeObject)
+KeyT = TypeVar("KeyT")
 ValueT = TypeVar("ValueT")
 
 
@@ -50,9 +50,9 @@ class Observed:
     def __init__(self) -> None:
         self._objects: dict[Kind, dict[Address, KubeObject]] = {kind: {} for kind in Kind}
         self._uids: dict[str, Address] = {}
-        self._users: defaultdict[Address, set[str]] = defaultdict(set)
-        self._slices: defaultdict[tuple[str, str], dict[str, ResourceSlice]] = defaultdict(dict)
-        self._usage: defaultdict[str, dict[str, Amounts]] = defaultdict(dict)
+        self._users: dict[Address, dict[str, None]] = {}
+        self._slices: dict[tuple[str, str], dict[str, ResourceSlice]] = {}
+        self._usage: dict[str, dict[str, Amounts]] = {}
 
     def apply(self, change: Change) -> frozenset[Work]:
         """Takes the change in; returns what has to be looked at again, nothing if nothing is new."""
@@ -136,8 +136,8 @@ class Observed:
             case ResourceClaim():
                 _keep(self._uids, known.metadata.uid, address(known.metadata), present=present)
             case ResourceSlice(spec=spec):
-                slices = self._slices[spec.driver, spec.pool.name]
-                _keep(slices, known.metadata.name, known, present=present)
+                pool = (spec.driver, spec.pool.name)
+                _keep_in(self._slices, pool, known.metadata.name, known, present=present)
             case _:
                 pass
         return self._works(known)
@@ -147,11 +147,12 @@ class Observed:
         _keep(self._uids, uid, address(pod.metadata), present=present)
         for place in claim_addresses(pod).values():
             if place is not None:
-                (self._users[place].add if present else self._users[place].discard)(uid)
+                _keep_in(self._users, place, uid, None, present=present)
         node = pod.spec.node_name
         if node:
             held = present and not is_finished(pod)
-            _keep(self._usage[node], uid, requested(pod.spec) if held else ZERO, present=held)
+            amounts = requested(pod.spec) if held else ZERO
+            _keep_in(self._usage, node, uid, amounts, present=held)
 
     def _works(self, known: KubeObject) -> Iterable[Work]:
         match known:
@@ -218,6 +219,16 @@ def _keep(index: dict[str, ValueT], key: str, value: ValueT, *, present: bool) -
         index[key] = value
     else:
         index.pop(key, None)
+
+
+def _keep_in(
+    index: dict[KeyT, dict[str, ValueT]], group: KeyT, key: str, value: ValueT, *, present: bool
+) -> None:
+    """The same in one group of an index; empty groups do not stay."""
+    members = index.setdefault(group, {})
+    _keep(members, key, value, present=present)
+    if not members:
+        del index[group]
 
 
 def _as(shape: type[ObjectT], known: KubeObject | None) -> ObjectT | None:

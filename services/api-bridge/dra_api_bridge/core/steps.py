@@ -48,12 +48,17 @@ def end(mirror: Mirror, write: AnyWrite, version: int, body: bytes) -> tuple[str
     return lost
 
 
-def refuse(mirror: Mirror, write: AnyWrite, status: int, message: str) -> None:
-    """Notes that the server will not take the write."""
+def miss(mirror: Mirror, write: AnyWrite) -> None:
+    """Notes that the write was not taken, or nobody knows: its time may come again."""
     mirror.attempts.ended(write.target, 0)
-    mirror.attempts.refusals[write.work] = Refusal(write.sequence, status, message)
     if isinstance(write, TakeBack):
         mirror.attempts.cleared.pop(write.claim.uid, None)
+
+
+def refuse(mirror: Mirror, write: AnyWrite, status: int, message: str) -> None:
+    """Notes that the server will not take the write."""
+    miss(mirror, write)
+    mirror.attempts.refusals[write.work] = Refusal(write.sequence, status, message)
 
 
 def _planned(mirror: Mirror, work: Work, now: float) -> Iterable[AnyWrite | Later]:

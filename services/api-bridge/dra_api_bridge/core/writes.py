@@ -1,6 +1,6 @@
 """Which writes the log asks for that the API does not show yet. Plans only; nothing is sent here."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -31,29 +31,13 @@ def claim_write(mirror: Mirror, uid: str) -> Allocate | Reserve | None:
     seen, record = mirror.observed.claim(uid), mirror.recorded.claims.get(uid)
     if seen is None or record is None or seen.metadata.deletion_timestamp is not None:
         return None
-    if _is_refused(mirror, Work(Topic.CLAIM, uid), record):
+    held = holders(seen)
+    users = [pod for pod in mirror.consumers(record) if pod.metadata.uid not in held]
+    if not users:
         return None
-    missing = _lacking(mirror, seen, record)
-    if not missing:
-        return None
-    shown, grant = seen.status.allocation, record.grant
-    if shown is None:
-        lost = grant is not None and misplaced(mirror, record, grant) is not None
-        return None if lost else _allocate(seen, record, missing)
-    ours = grant is not None and same_grant(shown, grant.allocation)
-    if not ours and not same_grant(shown, record.foreign):
-        return None
-    held = seen.status.reserved_for or ()
-    room = MAX_RESERVED_FOR - len(held)
-    if room <= 0:
-        return None
-    return Reserve(
-        work=Work(Topic.CLAIM, uid),
-        sequence=grant.sequence if grant is not None else 0,
-        claim=record.requested.claim,
-        version=seen.metadata.resource_version,
-        reserved_for=(*held, *missing[:room]),
-    )
+    plan = _allocate if seen.status.allocation is None else _reserve
+    write: Allocate | Reserve | None = plan(mirror, seen, record, users)
+    return write if write is not None and not _is_refused(mirror, write) else None
 
 
 def pod_writes(mirror: Mirror, uid: str, now: float) -> Iterable[AnyWrite | Later]:
@@ -69,35 +53,16 @@ def pod_writes(mirror: Mirror, uid: str, now: float) -> Iterable[AnyWrite | Late
     return _move(mirror, seen, record, message, now)
 
 
-def _is_refused(mirror: Mirror, work: Work, record: ClaimRecord) -> bool:
-    refusal = mirror.attempts.refusals.get(work)
-    return (
-        refusal is not None
-        and record.grant is not None
-        and refusal.sequence == record.grant.sequence
-    )
-
-
-def _lacking(
-    mirror: Mirror, seen: ResourceClaim, record: ClaimRecord
-) -> tuple[ResourceClaimConsumerReference, ...]:
-    held = holders(seen)
-    return tuple(
-        ResourceClaimConsumerReference(
-            resource="pods", name=pod.metadata.name, uid=pod.metadata.uid
-        )
-        for pod in mirror.consumers(record)
-        if pod.metadata.uid not in held
-    )
+def _is_refused(mirror: Mirror, write: AnyWrite) -> bool:
+    refusal = mirror.attempts.refusals.get(write.work)
+    return refusal is not None and refusal.sequence == write.sequence
 
 
 def _allocate(
-    seen: ResourceClaim,
-    record: ClaimRecord,
-    users: tuple[ResourceClaimConsumerReference, ...],
+    mirror: Mirror, seen: ResourceClaim, record: ClaimRecord, users: Sequence[Pod]
 ) -> Allocate | None:
     grant = record.grant
-    if grant is None or grant.written:
+    if grant is None or grant.written or misplaced(mirror, record, grant) is not None:
         return None
     finalizers = seen.metadata.finalizers or ()
     return Allocate(
@@ -106,8 +71,36 @@ def _allocate(
         claim=record.requested.claim,
         version=seen.metadata.resource_version,
         allocation=grant.allocation,
-        reserved_for=users[:MAX_RESERVED_FOR],
+        reserved_for=_references(users)[:MAX_RESERVED_FOR],
         finalizers=None if FINALIZER in finalizers else finalizers,
+    )
+
+
+def _reserve(
+    mirror: Mirror, seen: ResourceClaim, record: ClaimRecord, users: Sequence[Pod]
+) -> Reserve | None:
+    known = record.grant.allocation if record.grant is not None else record.foreign
+    held = seen.status.reserved_for or ()
+    room = MAX_RESERVED_FOR - len(held)
+    if room <= 0 or not same_grant(seen.status.allocation, known):
+        return None
+    pods = (mirror.recorded.pods.get(user.metadata.uid) for user in users)
+    decisions = (pod.decision for pod in pods if pod is not None)
+    return Reserve(
+        work=Work(Topic.CLAIM, seen.metadata.uid),
+        sequence=max((each.sequence for each in decisions if each is not None), default=0),
+        claim=record.requested.claim,
+        version=seen.metadata.resource_version,
+        reserved_for=(*held, *_references(users)[:room]),
+    )
+
+
+def _references(users: Sequence[Pod]) -> tuple[ResourceClaimConsumerReference, ...]:
+    return tuple(
+        ResourceClaimConsumerReference(
+            resource="pods", name=pod.metadata.name, uid=pod.metadata.uid
+        )
+        for pod in users
     )
 
 
@@ -116,19 +109,12 @@ def _step(mirror: Mirror, seen: Pod, record: PodRecord) -> Iterable[AnyWrite]:
     decision = record.decision
     if decision is None or record.refused or not _is_ready(mirror, seen, decision):
         return ()
-    refusal = mirror.attempts.refusals.get(Work(Topic.POD, seen.metadata.uid))
-    if refusal is not None and refusal.sequence == decision.sequence:
-        return ()
     lack = shortage(mirror.observed, seen, decision.node)
     if lack is not None:
         return _take_back(mirror, seen, record, lack)
-    return (
-        Ungate(
-            work=Work(Topic.POD, seen.metadata.uid),
-            sequence=decision.sequence,
-            pod=seen,
-        ),
-    )
+    work = Work(Topic.POD, seen.metadata.uid)
+    write = Ungate(work=work, sequence=decision.sequence, pod=seen)
+    return () if _is_refused(mirror, write) else (write,)
 
 
 def _is_ready(mirror: Mirror, pod: Pod, decision: Decision) -> bool:
@@ -167,17 +153,14 @@ def _take_back(mirror: Mirror, seen: Pod, record: PodRecord, message: str) -> tu
         grant = known.grant
         if grant is None or not grant.written or holders(claim) - {uid}:
             return ()
-        if not same_grant(claim.status.allocation, grant.allocation):
-            return ()
-        if _is_refused(mirror, Work(Topic.CLAIM, ref.uid), known):
-            return ()
-        found.append(
-            TakeBack(
-                work=Work(Topic.CLAIM, ref.uid),
-                sequence=grant.sequence,
-                claim=reference(claim.metadata),
-                version=claim.metadata.resource_version,
-                unfit=Unfit(grant.node, message),
-            )
+        write = TakeBack(
+            work=Work(Topic.CLAIM, ref.uid),
+            sequence=grant.sequence,
+            claim=reference(claim.metadata),
+            version=claim.metadata.resource_version,
+            unfit=Unfit(grant.node, message),
         )
+        if _is_refused(mirror, write) or not same_grant(claim.status.allocation, grant.allocation):
+            return ()
+        found.append(write)
     return tuple(found)
