@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest_asyncio
 
+from dra_api_bridge.edge.writer import WRITES
 from dra_shared.events.claims import ClaimRequested, ClaimWithdrawn, PodRequested, PodWithdrawn
 from dra_shared.events.mirror import AllocationWritten, PodUngated
 from e2e.bridging import Ledger, a_bridged_log, a_gated_pod, bound, claims, pods
@@ -42,3 +43,29 @@ async def test_a_decided_pod_is_written_ungated_bound_and_forgotten(
     await control_plane.api("DELETE", path)
     await ledger.first(PodWithdrawn, uid)
     await ledger.first(ClaimWithdrawn, claim.uid)
+
+
+async def test_a_pod_costs_two_writes(
+    control_plane: ControlPlane, ledger: Ledger, namespace: str, node: str
+) -> None:
+    uid = await a_gated_pod(control_plane, namespace)
+    demand = await ledger.first(PodRequested, uid)
+    before = writes()
+    await ledger.allocate(demand, node, "gpu-0")
+    await eventually("the pod is bound", bound(control_plane, f"{pods(namespace)}/p"))
+    await ledger.first(PodUngated, uid)
+    made = {key: count - before.get(key, 0) for key, count in writes().items()}
+    assert {key: count for key, count in made.items() if count} == {
+        ("Allocate", "200"): 1,
+        ("Ungate", "200"): 1,
+    }
+
+
+def writes() -> dict[tuple[str, str], float]:
+    """How often what was written with which status, by this process."""
+    (metric,) = WRITES.collect()
+    return {
+        (sample.labels["what"], sample.labels["status"]): sample.value
+        for sample in metric.samples
+        if sample.name.endswith("_total")
+    }
