@@ -55,9 +55,7 @@ def parse(text: str) -> Node:
         text.encode()
     except UnicodeEncodeError as error:
         raise ExpressionFault(error.start, "half of a surrogate pair is no character") from None
-    tokens = tokenize(text)
-    make_room(_deepest_bracket(tokens))
-    return Parser(tokens).parse()
+    return Parser(tokenize(text)).parse()
 
 
 def _deepest_bracket(tokens: list[Token]) -> int:
@@ -83,8 +81,11 @@ class Parser:
 
     def parse(self) -> Node:
         """The whole text as one expression."""
+        brackets = _deepest_bracket(self._at.tokens)
+        make_room(brackets)
         node = self._expression()
         self._at.expect("<EOF>")
+        make_room(brackets + max(self._chained.values(), default=0))
         return node
 
     def _expression(self) -> Node:
