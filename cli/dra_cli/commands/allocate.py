@@ -9,16 +9,18 @@ import yaml
 
 from dra_allocator.core.policy import DEFAULT, POLICIES
 from dra_api_bridge.core.features import UnknownFeatureError, check, features
+from dra_api_bridge.core.objects import KubeObject
 from dra_cli.core.answer import Decision, changed_objects, explained, last_words
-from dra_cli.core.completion import NoSuchObjectError, complete
+from dra_cli.core.completion import MissingObjectError, NoSuchPodError, complete, waiting
 from dra_cli.core.manifests import BadManifestError, Reading, read
 from dra_cli.core.rehearsal import NEWEST, Rehearsal
 from dra_cli.core.sentences import counted
 from dra_cli.edge.documents import NoManifestsError, documents
 from dra_cli.edge.screen import show_document
 from dra_cli.exits import NotFoundError, WrongError
-from dra_shared.events.allocations import ClaimUnsatisfiable
+from dra_shared.events.allocations import ClaimAllocated, ClaimUnsatisfiable
 from dra_shared.events.cluster import FeaturesObserved
+from dra_shared.kube.core import Pod
 
 RELEASES: Final = ("1.34", "1.35", "1.36", "1.37")
 
@@ -90,10 +92,7 @@ def command(  # noqa: PLR0913 - one per option, that is how click calls
 ) -> None:
     """Runs `dra allocate`."""
     reading = _read(names, lenient=lenient)
-    try:
-        objects = complete((one.object for one in reading.manifests), only=pod)
-    except NoSuchObjectError as error:
-        raise NotFoundError(str(error)) from error
+    objects = _complete(reading, pod)
     rehearsal = Rehearsal(_features(release, overrides), policy)
     rehearsal.show(*objects)
     decisions = last_words(rehearsal.decide())
@@ -101,7 +100,7 @@ def command(  # noqa: PLR0913 - one per option, that is how click calls
         show_document([msgspec.to_builtins(explained(one)) for one in decisions], "json")
     else:
         _print(list(changed_objects(decisions, reading.manifests, objects)))
-    _judge(decisions)
+    _judge(waiting(objects), decisions)
 
 
 def _read(names: Sequence[str], *, lenient: bool) -> Reading:
@@ -110,8 +109,19 @@ def _read(names: Sequence[str], *, lenient: bool) -> Reading:
     except (NoManifestsError, BadManifestError) as error:
         raise click.UsageError(str(error)) from error
     for what in reading.left_out:
-        click.echo(f"left out {what}", err=True)
+        click.echo(f"left out: {what}", err=True)
     return reading
+
+
+def _complete(reading: Reading, only: str) -> tuple[KubeObject, ...]:
+    try:
+        return complete((one.object for one in reading.manifests), only)
+    except NoSuchPodError as error:
+        raise NotFoundError(str(error)) from error
+    except MissingObjectError as error:
+        uid, name = error.pod.metadata.uid, error.pod.metadata.name
+        where = next(m.document for m in reading.manifests if m.object.metadata.uid == uid)
+        raise click.UsageError(f"{where}, Pod {name}: {error}") from error
 
 
 def _features(release: str | None, overrides: str) -> FeaturesObserved:
@@ -133,9 +143,19 @@ def _print(changed: list[dict[str, object]]) -> None:
         click.echo(yaml.safe_dump_all(changed, sort_keys=False, allow_unicode=True), nl=False)
 
 
-def _judge(decisions: Sequence[Decision]) -> None:
-    refused = [one for one in decisions if isinstance(one, ClaimUnsatisfiable)]
-    if refused:
-        lines = (f"pod {one.pod} {one.refusal}: {one.summary}" for one in refused)
-        summary = f"{counted(len(refused), 'pod')} of {len(decisions)} cannot be placed"
+def _judge(pods: Sequence[Pod], decisions: Sequence[Decision]) -> None:
+    """Raises WrongError if some pod has no place."""
+    known = {one.pod.uid: one for one in decisions}
+    lines = []
+    for pod in pods:
+        name = f"pod {pod.metadata.namespace}/{pod.metadata.name}"
+        match known.get(pod.metadata.uid):
+            case ClaimUnsatisfiable() as no:
+                lines.append(f"{name} {no.refusal}: {no.summary}")
+            case None:
+                lines.append(f"{name} waits: a claim of it is being deleted, or is not its own")
+            case ClaimAllocated():
+                pass
+    if lines:
+        summary = f"{counted(len(lines), 'pod')} of {len(pods)} cannot be placed"
         raise WrongError("\n".join((summary, *lines)))

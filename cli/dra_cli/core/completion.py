@@ -3,7 +3,7 @@
 Everything is made up from the objects alone, so that the same manifests always mean the same.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, TypeVar
 
 import msgspec
@@ -32,12 +32,27 @@ PLENTY: Final = {"cpu": "1000000", "memory": "1Ei", "pods": "1000000"}
 ObjectT = TypeVar("ObjectT")
 
 
-class NoSuchObjectError(Exception):
-    """An object refers to another that is not among the manifests; whoever wrote them must act."""
+class MissingObjectError(Exception):
+    """A pod refers to an object that is not among the manifests; whoever wrote them must act."""
+
+    def __init__(self, pod: Pod, ref: PodResourceClaim, what: str) -> None:
+        super().__init__(
+            f"spec.resourceClaims[{ref.name}]: there is no {what} in namespace "
+            f"{pod.metadata.namespace} among the manifests"
+        )
+        self.pod = pod
+
+
+class NoSuchPodError(Exception):
+    """The pod that was asked for is not among the manifests; the caller must act."""
+
+    def __init__(self, name: str, known: Iterable[Pod]) -> None:
+        names = ", ".join(sorted(f"{pod.metadata.namespace}/{pod.metadata.name}" for pod in known))
+        super().__init__(f"there is no pod {name} that waits, there are {names or 'none'}")
 
 
 def complete(objects: Iterable[AnyObject], only: str = "") -> tuple[KubeObject, ...]:
-    """The objects with all that a decision needs. Raises NoSuchObjectError.
+    """The objects with all that a decision needs. Raises MissingObjectError, NoSuchPodError.
 
     `only`: the one pod (`name` or `namespace/name`) that asks for devices; others are left out
     unless they run already.
@@ -56,15 +71,24 @@ def complete(objects: Iterable[AnyObject], only: str = "") -> tuple[KubeObject, 
         one for one in given if not isinstance(one, ResourceClaimTemplate | ResourceClaim | Pod)
     ]
     cluster = [_with_room(one) if isinstance(one, Node) else one for one in rest]
-    waiting = tuple(_gated(pod, known) for pod in pods)
-    chosen = tuple(pod for pod in waiting if not only or not is_gated(pod) or is_named(pod, only))
-    if only and not any(is_named(pod, only) for pod in waiting):
-        raise NoSuchObjectError(f"there is no pod {only} among the manifests")
-    return (*cluster, *_missing_nodes(given), *claims, *chosen)
+    shown = [_gated(pod, known) for pod in pods]
+    if only:
+        shown = _chosen(shown, only)
+    return (*cluster, *_missing_nodes(given), *claims, *shown)
 
 
-def is_named(pod: Pod, name: str) -> bool:
-    """Whether `name` or `namespace/name` means the pod."""
+def waiting(objects: Iterable[KubeObject]) -> tuple[Pod, ...]:
+    """The pods that ask for devices."""
+    return tuple(pod for pod in _of(objects, Pod) if is_gated(pod))
+
+
+def _chosen(pods: Sequence[Pod], only: str) -> list[Pod]:
+    if not any(_is_named(pod, only) for pod in waiting(pods)):
+        raise NoSuchPodError(only, waiting(pods))
+    return [pod for pod in pods if not is_gated(pod) or _is_named(pod, only)]
+
+
+def _is_named(pod: Pod, name: str) -> bool:
     meta = pod.metadata
     return name in (meta.name, f"{meta.namespace}/{meta.name}")
 
@@ -84,10 +108,8 @@ def _made_claims(
             continue
         template = templates.get(Address(namespace, ref.resource_claim_template_name))
         if template is None:
-            raise NoSuchObjectError(
-                f"pod {namespace}/{pod.metadata.name} refers to the ResourceClaimTemplate "
-                f"{ref.resource_claim_template_name}, which is not among the manifests"
-            )
+            what = f"ResourceClaimTemplate {ref.resource_claim_template_name}"
+            raise MissingObjectError(pod, ref, what)
         yield _claim_for(pod, ref, template)
 
 
@@ -137,17 +159,14 @@ def _pods_of_lone_claims(claims: Iterable[ResourceClaim], pods: Iterable[Pod]) -
 
 
 def _gated(pod: Pod, claims: dict[Address, ResourceClaim]) -> Pod:
-    """The pod behind our gate if it waits for devices. Raises NoSuchObjectError."""
-    places = [place for place in claim_addresses(pod).values() if place is not None]
+    """The pod behind our gate if it waits for devices. Raises MissingObjectError."""
+    places = {name: place for name, place in claim_addresses(pod).items() if place is not None}
     if is_finished(pod) or not places or pod.metadata.deletion_timestamp is not None:
         return pod
-    for place in places:
-        if place not in claims:
-            raise NoSuchObjectError(
-                f"pod {pod.metadata.namespace}/{pod.metadata.name} uses the ResourceClaim "
-                f"{place.name}, which is not among the manifests"
-            )
-    if pod.spec.node_name and all(claims[place].status.allocation for place in places):
+    for ref in pod.spec.resource_claims or ():
+        if ref.name in places and places[ref.name] not in claims:
+            raise MissingObjectError(pod, ref, f"ResourceClaim {places[ref.name].name}")
+    if pod.spec.node_name and all(claims[place].status.allocation for place in places.values()):
         return pod
     gate = PodSchedulingGate(name=GATE)
     spec = msgspec.structs.replace(pod.spec, scheduling_gates=(gate,))

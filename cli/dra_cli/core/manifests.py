@@ -111,13 +111,13 @@ def read(documents: Iterable[Document], *, lenient: bool = False) -> Reading:
     for document in _singles(documents):
         kind = _kind(document)
         if kind not in _KINDS:
-            left_out[f"objects of kind {kind}: no allocation depends on them"] = None
+            left_out[f"objects of kind {kind}, on which no allocation depends"] = None
             continue
         where = f"{document}, {kind} {_name(document)}"
         shaped, unknown = _shaped(where, document.content, kind)
         if unknown and not lenient:
             raise BadManifestError(where, f"{', '.join(unknown)}; {UNKNOWN_FIELD}")
-        left_out |= dict.fromkeys(f"of {kind}: {_without_indexes(one)}" for one in unknown)
+        left_out |= dict.fromkeys(f"{_without_indexes(one)} of {kind}" for one in unknown)
         found = Manifest(document, _object(where, shaped, kind))
         key = (kind, found.object.metadata.namespace or "", found.object.metadata.name)
         if key in manifests:
