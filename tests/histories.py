@@ -1,5 +1,6 @@
 """Random histories of a small cluster: everything that can happen, in any order that may happen."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from cluster import (
@@ -116,37 +117,38 @@ def a_network_pool(generation: int, devices: int, zone: str = "") -> PoolPublish
     )
 
 
-def _happens(story: Story, step: Step) -> tuple[AnyFact, ...]:
-    """The facts of one step; a claim or pod is only born once."""
-    what, one, other = step
-    node, number = NODES[one % 3], len(story.records) + 1
-    known = sorted(story.state.registers.claims)
-    claim = known[other % len(known)].removesuffix("-uid") if known else "nobody"
-    pods = sorted(story.state.registers.pods)
-    pod = pods[other % len(pods)].removesuffix("-uid") if pods else "nobody"
-    born = a_claim(f"c{number}", a_request("r", 1 + other % 2))
+def _in_cluster(what: str, one: int, other: int, number: int) -> tuple[AnyFact, ...]:
+    """What happens to nodes, pools, classes and rules; nothing for other words."""
+    node = NODES[one % 3]
+    gone = WithdrawalReason.DRIVER_GONE
+    table: dict[str, AnyFact] = {
+        "node": a_node(node, cpu_milli=1000 * other, labels={"zone": "ab"[one % 2]}),
+        "node gone": NodeRemoved(name=node, uid=f"{node}-uid"),
+        "lost": NodeLost(node=node, silent_for=9.0),
+        "back": NodeReturned(node=node),
+        "pool": _pool(one, other, number),
+        "network pool": a_network_pool(number, other, "a" if one % 2 else ""),
+        "network pool gone": PoolWithdrawn(driver=DRIVER, pool="net", node=None, reason=gone),
+        "pool gone": PoolWithdrawn(driver=DRIVER, pool=node, node=node, reason=gone),
+        "class": a_class(),
+        "class gone": ClassRemoved(name="any"),
+        "rule": a_rule("rule", node, f"d{other}" if other else None),
+        "rule gone": TaintRuleRemoved(name="rule"),
+        "new bridge": EpochOpened(writer="api-bridge", holder="b"),
+    }
+    return (table[what],) if what in table else ()
+
+
+def _with_claims(story: Story, what: str, one: int, other: int) -> tuple[AnyFact, ...]:
+    """What happens to claims and pods; one is only born once. Nothing for other words."""
+    number = len(story.records) + 1
+    claim = _one_of(story.state.registers.claims, other)
+    node = NODES[one % 3]
+    birth = a_claim(f"c{number}", a_request("r", 1 + other % 2))
     table: dict[str, tuple[AnyFact, ...]] = {
-        "node": (a_node(node, cpu_milli=1000 * other, labels={"zone": "ab"[one % 2]}),),
-        "node gone": (NodeRemoved(name=node, uid=f"{node}-uid"),),
-        "lost": (NodeLost(node=node, silent_for=9.0),),
-        "back": (NodeReturned(node=node),),
-        "pool": (_pool(one, other, number),),
-        "network pool": (a_network_pool(number, other, "a" if one % 2 else ""),),
-        "network pool gone": (
-            PoolWithdrawn(
-                driver=DRIVER, pool="net", node=None, reason=WithdrawalReason.DRIVER_GONE
-            ),
-        ),
-        "pool gone": (
-            PoolWithdrawn(driver=DRIVER, pool=node, node=node, reason=WithdrawalReason.DRIVER_GONE),
-        ),
-        "class": (a_class(),),
-        "class gone": (ClassRemoved(name="any"),),
-        "rule": (a_rule("rule", node, f"d{other}" if other else None),),
-        "rule gone": (TaintRuleRemoved(name="rule"),),
-        "pod": (born, a_pod(f"p{number}", f"c{number}", priority=one % 2, cpu_milli=500 * one)),
-        "pod on shared claim": (a_pod(f"p{number}", claim),) if known else (),
-        "pod ends": (ended(pod),),
+        "pod": (birth, a_pod(f"p{number}", f"c{number}", priority=one % 2, cpu_milli=500 * one)),
+        "pod on shared claim": (a_pod(f"p{number}", claim),),
+        "pod ends": (ended(_one_of(story.state.registers.pods, other)),),
         "claim ends": (gone(claim),),
         "cleared": (
             AllocationCleared(
@@ -154,10 +156,15 @@ def _happens(story: Story, step: Step) -> tuple[AnyFact, ...]:
             ),
         ),
         "refused": (AllocationRefused(claim=ref(claim), status=422, message="no"),),
-        "foreign": (a_foreign_allocation(claim, node, f"d{one}"),) if known else (),
-        "new bridge": (EpochOpened(writer="api-bridge", holder="b"),),
+        "foreign": (a_foreign_allocation(claim, node, f"d{one}"),),
     }
-    return table[what]
+    return table.get(what, ())
+
+
+def _one_of(uids: Iterable[str], number: int) -> str:
+    """The name of one of the objects with these uids."""
+    known = sorted(uids)
+    return known[number % len(known)].removesuffix("-uid") if known else "nobody"
 
 
 KINDS = (
@@ -193,4 +200,5 @@ def go_on(story: Story, step: Step) -> None:
         case "retry":
             story.engine.retry_limited()
         case _:
-            story.tell(*_happens(story, step))
+            story.tell(*_in_cluster(step.what, step.one, step.other, len(story.records) + 1))
+            story.tell(*_with_claims(story, step.what, step.one, step.other))

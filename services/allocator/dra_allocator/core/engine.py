@@ -151,7 +151,7 @@ class Engine:
                     self._owed[change.key] = None
                     self._ask_again(self._pods_by_claim.get(change.key, ()))
                 case "unfit":
-                    for claim_uid in {*(change.old or ()), *(change.new or ())}:
+                    for claim_uid in sorted({*(change.old or ()), *(change.new or ())}):
                         self._ask_again(self._pods_by_claim.get(claim_uid, ()))
                 case _:
                     pass
@@ -160,7 +160,10 @@ class Engine:
 
     def _follow_pod(self, change: Change) -> None:
         for ref in change.old.request.claims if change.old else ():
-            self._pods_by_claim.get(ref.uid, set()).discard(change.key)
+            pods = self._pods_by_claim[ref.uid]
+            pods.discard(change.key)
+            if not pods:
+                del self._pods_by_claim[ref.uid]
         for ref in change.new.request.claims if change.new else ():
             self._pods_by_claim.setdefault(ref.uid, set()).add(change.key)
         if change.new is None:

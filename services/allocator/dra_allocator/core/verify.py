@@ -12,7 +12,7 @@ from typing import Final
 from dra_allocator.core.decide import decide
 from dra_allocator.core.evolve import evolve, is_own
 from dra_allocator.core.ledger import Ledger
-from dra_allocator.core.policy import DEFAULT, UnknownPolicyError
+from dra_allocator.core.policy import DEFAULT, POLICIES, UnknownPolicyError
 from dra_allocator.core.registers import Registers, state_hash
 from dra_allocator.core.replay import new_state
 from dra_allocator.core.settle import settle
@@ -34,8 +34,8 @@ Finding = tuple[Record, str]
 def verify(records: Iterable[Record], policy: str = DEFAULT) -> Iterator[Finding]:
     """The facts that the allocator's own rules do not give, each with what is wrong.
 
-    `policy` is that of refusals, which do not name theirs; they differ only at the search limit.
-    The records must begin with the first of the log.
+    `policy` is tried first for refusals, which do not name theirs. The records must begin with the
+    first of the log.
     """
     again, hashes = _Again(policy), _Hashes()
     for record in records:
@@ -80,14 +80,25 @@ class _Again:
                 self._state.apply(record)
 
     def _expected(self, fact: AllocationFact) -> AllocationFact | None:
+        match fact:
+            case ClaimAllocated():
+                return self._decide(fact.pod.uid, fact.policy)
+            case ClaimUnsatisfiable():
+                return self._refuse(fact)
+            case _:
+                return settle(self._state, fact.claim.uid)
+
+    def _refuse(self, fact: ClaimUnsatisfiable) -> AllocationFact | None:
+        """What follows under the policy that is given, or under another that explains the fact."""
+        uid = fact.pod.uid
+        expected = self._decide(uid, self._policy)
+        if expected == fact or any(self._decide(uid, policy) == fact for policy in POLICIES):
+            return fact
+        return expected
+
+    def _decide(self, pod_uid: str, policy: str) -> AllocationFact | None:
         try:
-            match fact:
-                case ClaimAllocated():
-                    return decide(self._state, fact.pod.uid, fact.policy)
-                case ClaimUnsatisfiable():
-                    return decide(self._state, fact.pod.uid, self._policy)
-                case _:
-                    return settle(self._state, fact.claim.uid)
+            return decide(self._state, pod_uid, policy)
         except UnknownPolicyError:
             return None
 
