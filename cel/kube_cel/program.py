@@ -12,7 +12,7 @@ from kube_cel.errors import EvaluationError, NotBooleanError
 from kube_cel.estimate import estimate
 from kube_cel.evaluation.frame import COST_LIMIT, Evaluate, Failure, Frame
 from kube_cel.generated import TROUBLE, Fast, generate
-from kube_cel.projection import Leaf, leaves, projected
+from kube_cel.projection import Leaf, Reader, leaves, readers
 from kube_cel.values import work
 from kube_cel.values.typenames import name_of
 
@@ -57,8 +57,8 @@ class Program:
         return leaves(self._checked)
 
     @cached_property
-    def _leaves(self) -> tuple[Leaf, ...] | None:
-        return None if self.reads is None else tuple(sorted(self.reads))
+    def _readers(self) -> tuple[Reader, ...] | None:
+        return None if self.reads is None else readers(self.reads)
 
     def projection(self, device: Device) -> tuple[Hashable, ...] | None:
         """
@@ -66,7 +66,9 @@ class Program:
 
         None if the expression may read everything.
         """
-        return None if self._leaves is None else projected(device, self._leaves)
+        if self._readers is None:
+            return None
+        return tuple([read(device) for read in self._readers])
 
     def matches(self, device: Device, *, expired: Expired | None = None) -> bool:
         """Whether the device fits. Raises ``EvaluationError`` if the expression has no answer."""

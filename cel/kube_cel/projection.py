@@ -6,19 +6,20 @@ the flag for multiple allocations. Two devices that agree in all leaves of a pro
 included, get the same answer from it at the same cost.
 """
 
-from collections.abc import Hashable, Mapping
-from typing import Final, TypeAlias
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Any, Final, TypeAlias
 
 from kube_cel.checked import Checked
 from kube_cel.device import Device
 from kube_cel.syntax import Call, Comprehension, Ident, Literal, Node, Select, children
-from kube_cel.values.quantity import Quantity
-from kube_cel.values.semver import Semver
+from kube_cel.values.maps import EMPTY
 
 Leaf: TypeAlias = tuple[str, ...]
 """("driver",), ("multi",), ("attr", domain, id), ("attr", domain), ("attr",); "cap" likewise."""
 Path: TypeAlias = tuple[str, ...]
 """Keys from the device down: ("attributes", domain, id), at most."""
+
+Reader: TypeAlias = Callable[[Device], Hashable]
 
 _KINDS: Final = {
     "attributes": "attr",
@@ -105,35 +106,38 @@ class _Reader:
         self.found.add((_KINDS.get(path[0], path[0]), *path[1:]) if path else ())
 
 
-def projected(device: Device, wanted: tuple[Leaf, ...]) -> tuple[Hashable, ...]:
-    """The values under the leaves, with their types, as a key that can be hashed."""
-    return tuple(_frozen(_read(device, leaf)) for leaf in wanted)
+def readers(wanted: Iterable[Leaf]) -> tuple[Reader, ...]:
+    """One function for each leaf, in a fixed order; together they give a key to compare by."""
+    return tuple(_reader(leaf) for leaf in sorted(wanted))
 
 
-def _read(device: Device, leaf: Leaf) -> object:
+def _reader(leaf: Leaf) -> Reader:
     match leaf:
-        case ("driver", *_):
-            return device.driver
-        case ("multi", *_):
-            return device.multiple
-        case (kind, *keys):
-            value: object = device.attributes if kind == "attr" else device.capacity
-            for key in keys:
-                value = value.get(key) if isinstance(value, dict) else None
-            return value
+        case ("driver",):
+            return lambda device: device.driver
+        case ("multi",):
+            return lambda device: device.multiple
+        case ("attr", domain, key):
+            return lambda device: _key(device.attributes.get(domain, EMPTY).get(key))
+        case ("cap", domain, key):
+            return lambda device: _key(device.capacity.get(domain, EMPTY).get(key))
+        case (kind, *rest):
+            return lambda device: _key(_whole(device, kind, rest))
         case _:
-            return None
+            return lambda _device: None
 
 
-def _frozen(value: object) -> Hashable:
-    match value:
-        case dict():
-            return tuple((key, _frozen(inner)) for key, inner in value.items())
-        case tuple():
-            return tuple(map(_frozen, value))
-        case Semver(order=order, prerelease=prerelease, build=build):
-            return ("semver", order, prerelease, build)
-        case Quantity():
-            return ("quantity", value.value, value.scale, value.small)
-        case _:
-            return (value.__class__, value)
+def _whole(device: Device, kind: str, rest: list[str]) -> object:
+    """All attributes or capacities, or those of one domain."""
+    domains = device.attributes if kind == "attr" else device.capacity
+    return domains.get(rest[0]) if rest else domains
+
+
+def _key(value: Any) -> Hashable:
+    """The value with its type: for Python 1, 1.0 and True are one key."""
+    kind = value.__class__
+    if kind is tuple:
+        return (kind, *map(_key, value))
+    if kind is dict:
+        return tuple((key, _key(inner)) for key, inner in value.items())
+    return (kind, value)

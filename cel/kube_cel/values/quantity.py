@@ -41,6 +41,16 @@ class Quantity:
         self.small = small
         self.derived = derived
 
+    def __eq__(self, other: object) -> bool:
+        """Whether the two are held alike; CEL's ``==`` is by the number alone."""
+        return isinstance(other, Quantity) and self._form() == other._form()
+
+    def __hash__(self) -> int:
+        return hash(self._form())
+
+    def _form(self) -> tuple[int, int, bool, bool]:
+        return self.value, self.scale, self.small, self.derived
+
     def as_integer(self) -> int | None:
         """The number as a 64-bit integer, None if this form cannot give it."""
         if not self.small or self.scale < 0:

@@ -24,6 +24,13 @@ class Semver:
         ranks = tuple((0, p, "") if p.__class__ is int else (1, 0, p) for p in prerelease)
         self.order = (core, not prerelease, ranks)
 
+    def __eq__(self, other: object) -> bool:
+        """Whether the two say the same, build metadata included; CEL's ``==`` is by order."""
+        return isinstance(other, Semver) and self.order == other.order and self.build == other.build
+
+    def __hash__(self) -> int:
+        return hash((self.order, self.build))
+
 
 def parse_semver(text: str) -> Semver:
     """The version that the text says. Raises ``EvaluationError`` for any other text."""
