@@ -8,7 +8,7 @@ Formulas that only one function has stand beside that function in ``library``.
 import math
 from typing import Final
 
-from kube_cel.declarations import CallSite, Estimate, RuntimeCost, Size
+from kube_cel.declarations import CallSite, Estimate, Size
 from kube_cel.saturating import added, multiplied, scaled
 from kube_cel.values.equality import size
 
@@ -74,6 +74,3 @@ def estimate_search(site: CallSite) -> tuple[int, Size | None]:
 def estimate_smaller(site: CallSite) -> tuple[int, Size | None]:
     """A look at both until the shorter ends."""
     return scaled(min(site.size(0).high, site.size(1).high), TRAVERSAL), None
-
-
-CostRule = RuntimeCost

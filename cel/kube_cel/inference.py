@@ -61,7 +61,7 @@ class Inference:
         if given.kind in _WILD or wanted.kind in _WILD:
             return True
         if given.kind is Kind.NULL:
-            return wanted.kind in _NULLABLE or wanted.name in _NULLABLE_NAMES
+            return is_nullable(wanted)
         return self._same_shape(given, wanted)
 
     def _same_shape(self, given: Type, wanted: Type) -> bool:
@@ -104,6 +104,11 @@ class Inference:
             known = self._bound.get(within)
             return known is not None and self._occurs(variable, known)
         return any(self._occurs(variable, param) for param in within.params)
+
+
+def is_nullable(type_: Type) -> bool:
+    """Whether null fits where the type is wanted."""
+    return type_.kind in _NULLABLE or type_.name in _NULLABLE_NAMES
 
 
 def less_specific(a: Type, b: Type) -> bool:

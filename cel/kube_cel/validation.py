@@ -82,8 +82,8 @@ def _timestamp(value: str | int) -> Timestamp:
 
 
 def _parsable(node: Node, parse: Callable[[Any], object], function: str) -> None:
-    """A literal argument must be one that the function takes."""
-    if not isinstance(node, Literal):
+    """A literal argument must be one that the function takes; null is none at all."""
+    if not isinstance(node, Literal) or node.value is None:
         return
     try:
         parse(node.value)

@@ -40,13 +40,6 @@ class Frame:
         if self.cost > self.limit:
             raise CostExceededError
 
-    def charge_units(self, count: int) -> None:
-        """Add the cost of several steps of 1 each, stopping at the one that is too much."""
-        self.cost += count
-        if self.cost > self.limit:
-            self.cost = self.limit + 1
-            raise CostExceededError
-
     def tick(self) -> None:
         """Count one step of a loop; now and then ask whether time is up."""
         self.steps += 1

@@ -7,6 +7,7 @@ from typing import Any, Final
 from kube_cel.declarations import Implementation, Overload
 from kube_cel.errors import NoSuchOverloadError
 from kube_cel.evaluation.frame import Failure
+from kube_cel.inference import is_nullable
 from kube_cel.types import Kind, Type
 from kube_cel.values.maps import DomainMap, key_value
 from kube_cel.values.typenames import CLASS_NAMES
@@ -65,11 +66,15 @@ def _map_check(key: Predicate | None, value: Predicate | None) -> Predicate:
 
 
 def guarded(overload: Overload, static: tuple[Type, ...]) -> Implementation:
-    """The implementation, behind checks of the arguments whose type is open."""
+    """
+    The implementation, behind checks of the arguments that may be of another type.
+
+    Those are the ones whose type is open, and those that null may stand for.
+    """
     checks = [
         (position, check)
         for position, (wanted, given) in enumerate(zip(overload.params, static, strict=False))
-        if is_open(given) and (check := predicate(wanted)) is not None
+        if (is_open(given) or is_nullable(wanted)) and (check := predicate(wanted)) is not None
     ]
     if not checks:
         return overload.call

@@ -3,7 +3,6 @@
 from types import NoneType
 from typing import Final
 
-from kube_cel.types import Type
 from kube_cel.values.formats import NamedFormat
 from kube_cel.values.maps import DomainMap
 from kube_cel.values.network import Cidr, Ip
@@ -22,11 +21,6 @@ class TypeName:
 
     def __init__(self, name: str) -> None:
         self.name = name
-
-
-def runtime_name(static: Type) -> str:
-    """The name that values of this type report."""
-    return static.name
 
 
 CLASS_NAMES: Final[dict[type, str]] = {

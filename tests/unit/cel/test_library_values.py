@@ -85,6 +85,10 @@ ERRORS = [
     "optional.none().value() == 1",
     'quantity("1") == quantity("1").add(0)',
     'dyn(quantity("1")) == "1"',
+    '(true ? null : quantity("1")).isInteger()',
+    "optional.of(true ? null : ip('::1')).value().isLoopback()",
+    "null.isLoopback()",
+    "[null].sum() == duration('1s')",
 ]
 
 
