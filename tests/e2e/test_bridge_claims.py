@@ -6,6 +6,7 @@ from typing import Any
 import pytest_asyncio
 
 from dra_api_bridge.edge.writer import WRITES
+from dra_shared.events.allocations import ClaimUnsatisfiable, Refusal
 from dra_shared.events.claims import ClaimRequested, ClaimWithdrawn, PodRequested, PodWithdrawn
 from dra_shared.events.mirror import AllocationWritten, PodUngated
 from e2e.bridging import Ledger, a_bridged_log, a_gated_pod, bound, claims, pods
@@ -69,3 +70,26 @@ def writes() -> dict[tuple[str, str], float]:
         for sample in metric.samples
         if sample.name.endswith("_total")
     }
+
+
+async def test_a_pod_that_cannot_be_placed_is_told_so_by_an_event(
+    control_plane: ControlPlane, ledger: Ledger, namespace: str
+) -> None:
+    uid = await a_gated_pod(control_plane, namespace)
+    demand = await ledger.first(PodRequested, uid)
+    fact = ClaimUnsatisfiable(
+        pod=demand.pod,
+        claims=demand.claims,
+        refusal=Refusal.UNSATISFIABLE,
+        reasons=(),
+        devices=8,
+        nodes=1,
+        summary="8 devices on 1 node: 8 in use",
+    )
+    await ledger.append(fact, "no")
+
+    async def events() -> list[str]:
+        found = await control_plane.api("GET", f"/api/v1/namespaces/{namespace}/events")
+        return [item["message"] for item in found["items"] if item["involvedObject"]["uid"] == uid]
+
+    assert await eventually("the pod has an event", events) == ["8 devices on 1 node: 8 in use"]

@@ -126,10 +126,11 @@ def test_slices_of_one_pool_are_told_together_by_name() -> None:
 
 def test_features_are_told_once_and_again_when_the_server_changes() -> None:
     world = World()
-    world.due[FEATURES] = None
+    world.look([FEATURES])
     assert [type(fact) for fact in world.facts()] == [FeaturesObserved]
     assert world.facts() == []
     world.mirror.features = FeaturesObserved(server_version="v1.38.0", features=())
+    world.look([FEATURES])
     assert len(world.facts()) == 1
 
 

@@ -25,12 +25,13 @@ from dra_api_bridge.core.requests import (
     PatchType,
     Reserve,
     TakeBack,
+    Tell,
     Ungate,
     requests,
 )
 from dra_api_bridge.core.steps import end, refuse
 from dra_api_bridge.core.writes import Later
-from dra_shared.events.allocations import ClaimReleased, ReleaseReason
+from dra_shared.events.allocations import ClaimReleased, ClaimUnsatisfiable, Refusal, ReleaseReason
 from dra_shared.events.mirror import (
     AllocationCleared,
     AllocationRefused,
@@ -204,7 +205,7 @@ def test_a_refused_allocation_is_told_and_not_repeated() -> None:
     refuse(world.mirror, write, 422, "no")
     assert world.writes() == []
     assert world.facts() == [AllocationRefused(claim=ref("c"), status=422, message="no")]
-    assert world.writes() == []
+    assert [type(each) for each in world.writes()] == [Tell]
 
 
 def test_a_refused_ungating_is_told_and_repeated_only_for_a_new_decision() -> None:
@@ -212,7 +213,7 @@ def test_a_refused_ungating_is_told_and_repeated_only_for_a_new_decision() -> No
     (write,) = world.writes()
     refuse(world.mirror, write, 403, "may not patch pods")
     assert world.facts() == [PodRefused(pod=ref("p"), status=403, message="may not patch pods")]
-    assert world.writes() == []
+    assert [type(each) for each in world.writes()] == [Tell]
 
 
 def test_a_node_without_room_for_a_gated_pod_costs_the_pod_its_allocation() -> None:
@@ -267,3 +268,50 @@ def test_patience_grows_with_every_move() -> None:
     (write,) = world.writes(now=first)
     assert isinstance(write, TakeBack)
     assert world.mirror.attempts.patience("p-uid") > first
+
+
+def unsatisfiable(summary: str) -> ClaimUnsatisfiable:
+    return ClaimUnsatisfiable(
+        pod=ref("p"),
+        claims=(ref("c"),),
+        refusal=Refusal.UNSATISFIABLE,
+        reasons=(),
+        devices=0,
+        nodes=0,
+        summary=summary,
+    )
+
+
+def a_waiting_world() -> World:
+    world = World().see(Kind.CLAIMS, a_claim()).see(Kind.PODS, a_pod())
+    world.facts()
+    return world
+
+
+def test_a_pod_is_told_why_it_waits_once_for_each_reason_and_not_too_often() -> None:
+    world = a_waiting_world().told(unsatisfiable("8 devices are in use"))
+    (write,) = world.writes(now=0)
+    assert isinstance(write, Tell)
+    end(world.mirror, write, 7, b"")
+    world.told(unsatisfiable("8 devices are in use"))
+    assert world.steps(now=1) == []
+    world.told(unsatisfiable("7 devices are in use"))
+    assert world.steps(now=5) == [Later(15.0)]
+    assert [type(each) for each in world.writes(now=20)] == [Tell]
+
+
+def test_an_event_is_about_the_pod_and_has_one_name_for_each_fact() -> None:
+    world = a_waiting_world().told(unsatisfiable("x" * 3000))
+    (write,) = world.writes()
+    (request,) = requests(write, API)
+    (body,) = bodies(write)
+    assert request.path == "/apis/events.k8s.io/v1/namespaces/ns/events"
+    assert body["regarding"]["uid"] == "p-uid"
+    assert len(body["note"]) == 1000
+    assert body["eventTime"] == "1970-01-01T00:00:00.000000Z"
+    assert body["metadata"]["name"].startswith("p.")
+
+
+def test_a_pod_that_got_its_devices_is_told_nothing() -> None:
+    world = a_waiting_world().told(unsatisfiable("8 devices are in use"), allocated())
+    assert not [write for write in world.writes() if isinstance(write, Tell)]

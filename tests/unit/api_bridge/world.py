@@ -103,24 +103,26 @@ def allocated(
 
 
 class World:
-    """A mirror, the log it folds, and all work that is due."""
+    """A mirror, the log it folds, and the work that is due; looked at as the service does."""
 
     def __init__(self) -> None:
         self.mirror = Mirror(FeaturesObserved(server_version="v1.37.2", features=()))
         self.records: list[Record] = []
-        self.due: dict[Work, None] = {}
+        self._untold: set[Work] = set()
+        self._unwritten: set[Work] = set()
+        self._sent: set[Work] = set()
 
     def see(self, kind: Kind, *items: Json) -> "World":
         """The watch shows these objects as they are now."""
         for item in items:
             known: KubeObject = msgspec.convert(item, SHAPES[kind])
-            self._take(Change(kind, address(known.metadata), known))
+            self.look(self.mirror.take_change(Change(kind, address(known.metadata), known)))
             self.mirror.saw(kind, int(known.metadata.resource_version))
         return self
 
     def miss(self, kind: Kind, name: str, namespace: str = "ns") -> "World":
         """The watch shows that the object is gone."""
-        self._take(Change(kind, Address(namespace, name), None))
+        self.look(self.mirror.take_change(Change(kind, Address(namespace, name), None)))
         return self
 
     def told(self, *facts: AnyFact) -> "World":
@@ -129,23 +131,37 @@ class World:
             self._append(Envelope(id=f"test/{len(self.records)}", actor="test", fact=fact))
         return self
 
-    def facts(self) -> list[AnyFact]:
+    def facts(self) -> list[Any]:
         """The facts that the bridge appends until it has nothing more to say; they are read back."""
-        found: list[AnyFact] = []
-        while events := new_facts(self.mirror, self.due, "bridge"):
-            for event in events:
-                found.append(event.fact)  # type: ignore[arg-type] # the bridge writes no unknown ones
+        found: list[Any] = []
+        self._untold |= self.mirror.widened(self._sent)
+        while self._untold:
+            works, self._untold = self._untold, set()
+            for event in new_facts(self.mirror, sorted(works), "bridge"):
+                found.append(event.fact)
                 self._append(event)
         return found
 
     def writes(self, now: float = 0) -> list[AnyWrite]:
-        """The writes that the bridge sends now; they stay under way until something is seen."""
+        """The writes that the bridge sends now; they stay under way until they are ended."""
         return [each for each in self.steps(now) if not isinstance(each, Later)]
 
     def steps(self, now: float = 0) -> list[AnyWrite | Later]:
-        """The same with what it would look at again later."""
-        works = list(self.mirror.widened(self.due))
-        return [step for work in works for step in next_writes(self.mirror, work, now)]
+        """The same with what it wants to look at again later, which it then does."""
+        works = self._unwritten | self.mirror.widened(self._sent)
+        self._unwritten = set()
+        found: list[AnyWrite | Later] = []
+        for work in sorted(works):
+            for step in next_writes(self.mirror, work, now):
+                found.append(step)
+                (self._unwritten if isinstance(step, Later) else self._sent).add(work)
+        return found
+
+    def look(self, works: Iterable[Work]) -> None:
+        """There is something to look at."""
+        known = tuple(works)
+        self._untold.update(known)
+        self._unwritten.update(known)
 
     def restarted(self) -> "World":
         """A new process that knows the log and lists the same objects."""
@@ -153,13 +169,10 @@ class World:
         other.mirror.observed = self.mirror.observed
         for record in self.records:
             other._append(record.envelope)
-        other.due = dict.fromkeys(other.mirror.everything())
+        other.look(other.mirror.everything())
         return other
-
-    def _take(self, change: Change) -> None:
-        self.due |= dict.fromkeys(self.mirror.take_change(change))
 
     def _append(self, event: Envelope) -> None:
         record = Record(len(self.records) + 1, 0, subject(event.fact), event)
         self.records.append(record)
-        self.due |= dict.fromkeys(self.mirror.take_record(record))
+        self.look(self.mirror.take_record(record))

@@ -36,6 +36,9 @@ class Unfit(msgspec.Struct, frozen=True):
 
 IN_FLIGHT: Final = -1
 
+TELLING_PAUSE: Final = 20.0
+"""Seconds between two events on the same pod."""
+
 FIRST_ERROR: Final = 400
 """HTTP statuses from here on are refusals."""
 
@@ -59,6 +62,7 @@ class Attempts:
         self._writes: dict[Work, int] = {}
         self._stuck: dict[str, tuple[object, float]] = {}
         self._moves: dict[str, int] = {}
+        self._told: dict[str, tuple[str, float]] = {}
 
     def is_unread(self, identity: str) -> bool:
         """Whether this fact was appended and has not come back yet."""
@@ -96,6 +100,7 @@ class Attempts:
         self.cleared.pop(work.name, None)
         self._stuck.pop(work.name, None)
         self._moves.pop(work.name, None)
+        self._told.pop(work.name, None)
 
     def stuck_for(self, pod: str, evidence: object, now: float) -> float:
         """Seconds since the pod was first seen stuck for the same reason."""
@@ -107,6 +112,17 @@ class Attempts:
     def patience(self, pod: str) -> float:
         """Seconds for which a pod must be stuck: longer each time, as the scheduler's pauses are."""
         return min(FIRST_PATIENCE * (1 << self._moves.get(pod, 0)), MOST_PATIENCE)
+
+    def telling_waits(self, pod: str, message: str, now: float) -> float | None:
+        """Seconds until the pod may be told this, None if this is what it was told last."""
+        known = self._told.get(pod)
+        if known is None:
+            return 0.0
+        return None if known[0] == message else max(0.0, known[1] + TELLING_PAUSE - now)
+
+    def told(self, pod: str, message: str, now: float) -> None:
+        """Notes what the pod is being told."""
+        self._told[pod] = (message, now)
 
     def moved(self, pod: str) -> None:
         """Notes that something the pod holds is being taken back."""

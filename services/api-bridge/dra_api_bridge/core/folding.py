@@ -15,6 +15,7 @@ from dra_api_bridge.core.recorded import (
     PodRecord,
     PoolRecord,
     Recorded,
+    Trouble,
 )
 from dra_shared.events import allocations, claims, cluster, mirror, pools
 from dra_shared.events.envelope import AnyFact
@@ -25,7 +26,7 @@ from dra_shared.log.protocol import Record
 def fold(state: Recorded, record: Record) -> tuple[Work, ...]:
     """Takes the next event in; returns what has to be looked at again."""
     fact = record.envelope.fact
-    state.applied = record.sequence
+    state.applied, state.time_ns = record.sequence, record.time_ns
     known = _FOLDS.get(type(fact))
     return tuple(known(state, fact, record.sequence)) if known is not None else ()
 
@@ -40,9 +41,8 @@ def _claim_requested(state: Recorded, fact: claims.ClaimRequested, at: int) -> I
 
 
 def _claim_withdrawn(state: Recorded, fact: claims.ClaimWithdrawn, _: int) -> Iterable[Work]:
-    if gone := state.claims.pop(fact.claim.uid, None):
-        _lose(state, gone)
-    return ()
+    gone = state.claims.pop(fact.claim.uid, None)
+    return _lose(state, gone) if gone is not None else ()
 
 
 def _pod_requested(state: Recorded, fact: claims.PodRequested, at: int) -> Iterable[Work]:
@@ -75,6 +75,7 @@ def _allocated(state: Recorded, fact: allocations.ClaimAllocated, at: int) -> It
     if pod := state.pods.get(fact.pod.uid):
         pod.decision = Decision(node=fact.node, claims=own, shared=shared, sequence=at)
         pod.noted = pod.refused = False
+        pod.trouble = None
         for uid in (*own, *shared):
             if claim := state.claims.get(uid):
                 claim.consumers[fact.pod.uid] = fact.pod
@@ -83,17 +84,25 @@ def _allocated(state: Recorded, fact: allocations.ClaimAllocated, at: int) -> It
         yield Work(Topic.CLAIM, uid)
 
 
+def _unsatisfiable(
+    state: Recorded, fact: allocations.ClaimUnsatisfiable, at: int
+) -> Iterable[Work]:
+    if pod := state.pods.get(fact.pod.uid):
+        pod.trouble = Trouble(message=fact.summary, sequence=at, time_ns=state.time_ns)
+    yield Work(Topic.POD, fact.pod.uid)
+
+
 def _adopted(state: Recorded, fact: allocations.AllocationAdopted, _: int) -> Iterable[Work]:
     if claim := state.claims.get(fact.claim.uid):
         if claim.grant is not None:
-            _lose(state, claim)
+            yield from _lose(state, claim)
         claim.foreign = fact.allocation
     yield Work(Topic.CLAIM, fact.claim.uid)
 
 
 def _released(state: Recorded, fact: allocations.ClaimReleased, _: int) -> Iterable[Work]:
     if claim := state.claims.get(fact.claim.uid):
-        _lose(state, claim)
+        yield from _lose(state, claim)
     yield Work(Topic.CLAIM, fact.claim.uid)
 
 
@@ -105,30 +114,41 @@ def _written(state: Recorded, fact: mirror.AllocationWritten, at: int) -> Iterab
     yield Work(Topic.CLAIM, fact.claim.uid)
 
 
-def _lost(
-    state: Recorded, fact: mirror.AllocationRefused | mirror.AllocationCleared, at: int
-) -> Iterable[Work]:
+def _refused(state: Recorded, fact: mirror.AllocationRefused, at: int) -> Iterable[Work]:
+    if claim := state.claims.get(fact.claim.uid):
+        trouble = Trouble(message=fact.message, sequence=at, time_ns=state.time_ns)
+        for uid in claim.consumers:
+            if pod := state.pods.get(uid):
+                pod.trouble = trouble
+        claim.last = at
+        yield from _lose(state, claim)
+    yield Work(Topic.CLAIM, fact.claim.uid)
+
+
+def _cleared(state: Recorded, fact: mirror.AllocationCleared, at: int) -> Iterable[Work]:
     if claim := state.claims.get(fact.claim.uid):
         claim.last = at
-        _lose(state, claim)
+        yield from _lose(state, claim)
     yield Work(Topic.CLAIM, fact.claim.uid)
 
 
 def _foreign(state: Recorded, fact: mirror.ForeignAllocationObserved, at: int) -> Iterable[Work]:
     if claim := state.claims.get(fact.claim.uid):
         claim.last = at
-        _lose(state, claim)
+        yield from _lose(state, claim)
         claim.foreign = fact.allocation
     yield Work(Topic.CLAIM, fact.claim.uid)
 
 
-def _lose(state: Recorded, claim: ClaimRecord) -> None:
-    """The claim holds nothing any more, so decisions that count on it are void."""
+def _lose(state: Recorded, claim: ClaimRecord) -> list[Work]:
+    """The claim holds nothing any more; the pods whose decisions are void for that."""
     claim.grant = claim.foreign = None
-    for uid in claim.consumers:
+    users = tuple(claim.consumers)
+    claim.consumers.clear()
+    for uid in users:
         if pod := state.pods.get(uid):
             pod.decision = None
-    claim.consumers.clear()
+    return [Work(Topic.POD, uid) for uid in users]
 
 
 def _ungated(state: Recorded, fact: mirror.PodUngated, at: int) -> Iterable[Work]:
@@ -141,6 +161,7 @@ def _pod_refused(state: Recorded, fact: mirror.PodRefused, at: int) -> Iterable[
     if pod := state.pods.get(fact.pod.uid):
         pod.last = at
         pod.noted, pod.refused = True, fact.status >= FIRST_ERROR
+        pod.trouble = Trouble(message=fact.message, sequence=at, time_ns=state.time_ns)
     yield Work(Topic.POD, fact.pod.uid)
 
 
@@ -207,11 +228,12 @@ _FOLDS: Final[Mapping[type[Fact], Callable[[Recorded, Any, int], Iterable[Work]]
             claims.PodRequested: _pod_requested,
             claims.PodWithdrawn: _pod_withdrawn,
             allocations.ClaimAllocated: _allocated,
+            allocations.ClaimUnsatisfiable: _unsatisfiable,
             allocations.AllocationAdopted: _adopted,
             allocations.ClaimReleased: _released,
             mirror.AllocationWritten: _written,
-            mirror.AllocationRefused: _lost,
-            mirror.AllocationCleared: _lost,
+            mirror.AllocationRefused: _refused,
+            mirror.AllocationCleared: _cleared,
             mirror.ForeignAllocationObserved: _foreign,
             mirror.PodUngated: _ungated,
             mirror.PodRefused: _pod_refused,

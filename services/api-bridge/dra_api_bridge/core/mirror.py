@@ -61,7 +61,9 @@ class Mirror:
 
     def may_write(self, target: Work) -> bool:
         """Whether the outcome of the last write to the object is among what was seen."""
-        return self.attempts.may_write(target, self._seen.get(_KINDS[target.topic], 0))
+        return self.attempts.may_write(
+            target, self._seen.get(_KINDS.get(target.topic, Kind.PODS), 0)
+        )
 
     def everything(self) -> frozenset[Work]:
         """All that either side knows of."""

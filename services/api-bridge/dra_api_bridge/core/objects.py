@@ -74,6 +74,7 @@ class Topic(StrEnum):
     TAINT_RULE = "taint-rule"
     POOL = "pool"
     SLICE = "slice"
+    EVENT = "event"
     FEATURES = "features"
 
 

@@ -43,6 +43,14 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     sequence: int
 
 
+class Trouble(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a pod waits, as people should read it; said by the fact at `sequence`."""
+
+    message: str
+    sequence: int
+    time_ns: int
+
+
 class PodRecord(msgspec.Struct, kw_only=True):
     """One pod: what it needs, what was decided, whether it was let go.
 
@@ -55,6 +63,7 @@ class PodRecord(msgspec.Struct, kw_only=True):
     ungated: bool = False
     noted: bool = False
     refused: bool = False
+    trouble: Trouble | None = None
 
 
 class PoolRecord(msgspec.Struct, kw_only=True):
@@ -78,6 +87,7 @@ class Recorded:
 
     def __init__(self) -> None:
         self.applied = 0
+        self.time_ns = 0
         self.claims: dict[str, ClaimRecord] = {}
         self.pods: dict[str, PodRecord] = {}
         self.pools: dict[tuple[str, str], PoolRecord] = {}

@@ -4,6 +4,7 @@ Small on purpose: patches carry only what changes, and the versions that they re
 """
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Final
 
@@ -11,7 +12,7 @@ import msgspec
 
 from dra_api_bridge.core.attempts import Unfit
 from dra_api_bridge.core.objects import GATE, Topic, Work
-from dra_shared.ids import ObjectRef
+from dra_shared.ids import ObjectRef, digest
 from dra_shared.kube.claims import (
     FINALIZER,
     AllocationResult,
@@ -90,6 +91,14 @@ class Ungate(Write, frozen=True, kw_only=True):
     pod: Pod
 
 
+class Tell(Write, frozen=True, kw_only=True):
+    """Puts an event on a pod that says why it waits; said when the fact was written."""
+
+    pod: ObjectRef
+    message: str
+    time_ns: int
+
+
 class SliceWrite(Write, frozen=True, kw_only=True):
     """A change of one slice; `item` carries the uid and version it replaces, if there is one."""
 
@@ -113,9 +122,12 @@ class DeleteSlice(SliceWrite, frozen=True, kw_only=True):
     """Takes a slice away, this very one as it was seen."""
 
 
-AnyWrite = Allocate | Reserve | TakeBack | Ungate | CreateSlice | UpdateSlice | DeleteSlice
+AnyWrite = Allocate | Reserve | TakeBack | Ungate | Tell | CreateSlice | UpdateSlice | DeleteSlice
 
 CORE: Final = "/api/v1"
+
+MOST_OF_A_NOTE: Final = 1000
+"""Characters of an event's text; the API takes 1,024 bytes."""
 
 
 def requests(write: AnyWrite, resource_api: str) -> tuple[Request, ...]:
@@ -134,6 +146,8 @@ def requests(write: AnyWrite, resource_api: str) -> tuple[Request, ...]:
             return (_status_patch(resource_api, claim, version, status),)
         case Ungate():
             return (_ungate(write),)
+        case Tell():
+            return (_event(write),)
         case _:
             return (_slice(write, f"{resource_api}/resourceslices"),)
 
@@ -180,6 +194,32 @@ def _ungate(write: Ungate) -> Request:
     ]
     path = f"{CORE}/namespaces/{metadata.namespace}/pods/{metadata.name}"
     return Request("PATCH", path, PatchType.JSON, msgspec.json.encode(operations))
+
+
+def _event(write: Tell) -> Request:
+    """An event whose name follows from the fact, so that it is made once."""
+    pod = write.pod
+    seconds, nanos = divmod(write.time_ns, 10**9)
+    said = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    event = {
+        "metadata": {"name": f"{pod.name[:200]}.{digest(pod.uid, str(write.sequence))}"},
+        "eventTime": f"{said}.{nanos // 1000:06}Z",
+        "reportingController": "dra-ledger.io/api-bridge",
+        "reportingInstance": "api-bridge",
+        "action": "Allocate",
+        "reason": "DevicesNotAllocated",
+        "type": "Warning",
+        "note": write.message[:MOST_OF_A_NOTE],
+        "regarding": {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "namespace": pod.namespace,
+            "name": pod.name,
+            "uid": pod.uid,
+        },
+    }
+    path = f"/apis/events.k8s.io/v1/namespaces/{pod.namespace}/events"
+    return Request("POST", path, PatchType.WHOLE, msgspec.json.encode(event))
 
 
 def _slice(write: CreateSlice | UpdateSlice | DeleteSlice, path: str) -> Request:

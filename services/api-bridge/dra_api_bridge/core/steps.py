@@ -7,7 +7,7 @@ import msgspec
 from dra_api_bridge.core.attempts import Refusal
 from dra_api_bridge.core.mirror import Mirror
 from dra_api_bridge.core.objects import Topic, Work
-from dra_api_bridge.core.requests import AnyWrite, SliceWrite, TakeBack
+from dra_api_bridge.core.requests import AnyWrite, SliceWrite, TakeBack, Tell
 from dra_api_bridge.core.slices import lost_fields, slice_writes
 from dra_api_bridge.core.writes import Later, claim_write, pod_writes
 from dra_shared.kube.devices import ResourceSlice
@@ -35,7 +35,7 @@ def begin(mirror: Mirror, write: AnyWrite) -> None:
 
 def end(mirror: Mirror, write: AnyWrite, version: int, body: bytes) -> tuple[str, ...]:
     """Notes that the server took the write; returns the fields it dropped."""
-    mirror.attempts.ended(write.target, version)
+    mirror.attempts.ended(write.target, 0 if isinstance(write, Tell) else version)
     if not isinstance(write, SliceWrite) or not body:
         return ()
     taken = msgspec.json.decode(body, type=ResourceSlice)

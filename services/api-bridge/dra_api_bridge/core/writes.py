@@ -10,7 +10,7 @@ from dra_api_bridge.core.mirror import Mirror, holders, misplaced, same_grant
 from dra_api_bridge.core.objects import Topic, Work, reference
 from dra_api_bridge.core.observed import is_gated
 from dra_api_bridge.core.recorded import ClaimRecord, Decision, PodRecord
-from dra_api_bridge.core.requests import Allocate, AnyWrite, Reserve, TakeBack, Ungate
+from dra_api_bridge.core.requests import Allocate, AnyWrite, Reserve, TakeBack, Tell, Ungate
 from dra_shared.kube.claims import (
     FINALIZER,
     MAX_RESERVED_FOR,
@@ -46,7 +46,7 @@ def pod_writes(mirror: Mirror, uid: str, now: float) -> Iterable[AnyWrite | Late
     if seen is None or record is None or seen.metadata.deletion_timestamp is not None:
         return ()
     if is_gated(seen):
-        return _step(mirror, seen, record)
+        return (*_tell(mirror, record, now), *_step(mirror, seen, record))
     message = None if seen.spec.node_name else unschedulable(seen)
     if message is None:
         return ()
@@ -115,6 +115,28 @@ def _step(mirror: Mirror, seen: Pod, record: PodRecord) -> Iterable[AnyWrite]:
     work = Work(Topic.POD, seen.metadata.uid)
     write = Ungate(work=work, sequence=decision.sequence, pod=seen)
     return () if _is_refused(mirror, write) else (write,)
+
+
+def _tell(mirror: Mirror, record: PodRecord, now: float) -> Iterable[AnyWrite | Later]:
+    """Says on the pod why it waits, once for each reason and not too often."""
+    trouble, pod = record.trouble, record.requested.pod
+    if trouble is None:
+        return ()
+    pause = mirror.attempts.telling_waits(pod.uid, trouble.message, now)
+    if pause is None:
+        return ()
+    if pause > 0:
+        return (Later(pause),)
+    mirror.attempts.told(pod.uid, trouble.message, now)
+    return (
+        Tell(
+            work=Work(Topic.EVENT, pod.uid),
+            sequence=trouble.sequence,
+            pod=pod,
+            message=trouble.message,
+            time_ns=trouble.time_ns,
+        ),
+    )
 
 
 def _is_ready(mirror: Mirror, pod: Pod, decision: Decision) -> bool:
