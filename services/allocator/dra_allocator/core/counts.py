@@ -72,10 +72,15 @@ class Offer:
 
     def local(self, node: NodeView) -> int:
         """Free devices in the pools that only this node sees."""
-        return sum(self.free(pool, content) for pool, content in self._sound(node, wide=False))
+        total = 0
+        for pool, content in self._sound(node, wide=False):
+            total += self.free(pool, content)
+        return total
 
     def wide(self, node: NodeView) -> dict[Pool, int]:
         """The pools that other nodes see too, each with the number of its content."""
+        if not self._pools.has_wide:
+            return {}
         return dict(self._sound(node, wide=True))
 
     def free(self, pool: Pool, content: int) -> int:

@@ -65,7 +65,7 @@ class Engine:
             self._outstanding.discard(record.envelope.id)
             self.state.see(record)
         else:
-            self._follow(self.state.apply(record))
+            self._follow(self.state.apply(record), owing=True)
 
     def next(self, epoch: int) -> Envelope | None:
         """Gives the next fact of the allocator, already applied; None if there is nothing to say."""
@@ -74,7 +74,7 @@ class Engine:
             return None
         envelope = self._envelope(fact, epoch)
         self._outstanding.add(envelope.id)
-        self._follow(self.state.apply_own(envelope))
+        self._follow(self.state.apply_own(envelope), owing=False)
         refused = self.state.registers.refusals.get(envelope.correlation)
         if refused is not None and refused.fact is fact:
             self._sleep(refused)
@@ -138,7 +138,12 @@ class Engine:
             fact=fact,
         )
 
-    def _follow(self, changes: Iterable[Change]) -> None:
+    def _follow(self, changes: Iterable[Change], *, owing: bool) -> None:
+        """Notes what changes mean for those that wait.
+
+        `owing`: something may have to be said about the claims. A fact that was decided just now
+        knew all that was read, so nothing is owed for it.
+        """
         topics: set[Topic] = set()
         for change in changes:
             topics |= topics_in(change)
@@ -148,7 +153,8 @@ class Engine:
                 case "placed":
                     self._follow_placed(change)
                 case "claims" | "shown" | "write_refused" | "holdings":
-                    self._owed[change.key] = None
+                    if owing:
+                        self._owed[change.key] = None
                     self._ask_again(self._pods_by_claim.get(change.key, ()))
                 case "unfit":
                     for claim_uid in sorted({*(change.old or ()), *(change.new or ())}):

@@ -110,6 +110,11 @@ class PoolBook:
             self._forget_views(node)
         return concerned
 
+    @property
+    def has_wide(self) -> bool:
+        """Whether there is any pool that is not bound to nodes by their names."""
+        return bool(self._wide)
+
     def is_wide(self, key: PoolKey) -> bool:
         """Whether the pool is not bound to nodes by their names."""
         return key in self._wide
