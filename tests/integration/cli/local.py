@@ -25,7 +25,7 @@ def dra(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 def environment(folder: Path) -> dict[str, str]:
     """A user's environment that knows nothing of us."""
-    return {"TMPDIR": str(folder), "HOME": str(folder), "PATH": "/usr/local/bin:/usr/bin:/bin"}
+    return {"TMPDIR": str(folder), "HOME": "/nonexistent", "PATH": "/usr/local/bin:/usr/bin:/bin"}
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 """`dra up`: it says how to go on, kubectl and `dra` work on it, and it ends without a trace."""
 
 import re
-import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from integration.cli.local import DRA, a_short_folder, dra, environment, process
 from waiting import until
 
 from dra_cli.demo.manifests import EXAMPLES
+from e2e.controlplane.programs import KUBECTL, program_folder
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -64,14 +64,17 @@ def up() -> Iterator[Up]:
 
 
 async def test_kubectl_and_dra_work_on_it_and_it_leaves_nothing(up: Up) -> None:
-    if shutil.which("kubectl") is None:
-        pytest.fail("this test needs kubectl on the PATH")
     assert set(up.env) == {"KUBECONFIG", "NATS_URL"}
-    up.run("kubectl", "apply", "-f", str(EXAMPLES / "deviceclass-gpu.yaml"))
-    up.run("kubectl", "apply", "-f", str(EXAMPLES / "01-basic-resourceclaimtemplate.yaml"))
+    up.run(str(program_folder() / KUBECTL), "apply", "-f", str(EXAMPLES / "deviceclass-gpu.yaml"))
+    up.run(
+        str(program_folder() / KUBECTL),
+        "apply",
+        "-f",
+        str(EXAMPLES / "01-basic-resourceclaimtemplate.yaml"),
+    )
 
     async def both_run() -> bool:
-        return up.run("kubectl", "get", "pods", "-A").count("Running") == 2
+        return up.run(str(program_folder() / KUBECTL), "get", "pods", "-A").count("Running") == 2
 
     await until(both_run, "two running pods", within=30)
     assert up.run(*DRA, "get", "claims").count("allocated,reserved") == 2
@@ -90,7 +93,7 @@ def test_events_follow_what_happens(up: Up) -> None:
         stdout=subprocess.PIPE,
         text=True,
     )
-    up.run("kubectl", "apply", "-f", str(EXAMPLES / "deviceclass-gpu.yaml"))
+    up.run(str(program_folder() / KUBECTL), "apply", "-f", str(EXAMPLES / "deviceclass-gpu.yaml"))
     assert following.stdout is not None
     assert "class.observed.v1" in following.stdout.readline()
     following.send_signal(signal.SIGINT)
@@ -120,7 +123,7 @@ def test_a_log_that_is_kept_goes_on_with_the_next_cluster() -> None:
 
 
 def test_a_taken_port_is_told_before_anything_starts(up: Up) -> None:
-    server = up.run("kubectl", "config", "view", "-o", "jsonpath={..server}")
+    server = up.run(str(program_folder() / KUBECTL), "config", "view", "-o", "jsonpath={..server}")
     result = dra(up.folder, "up", "--port", server.rpartition(":")[2])
     assert result.returncode == 2
     assert "is taken: stop what listens there, or choose another one" in result.stderr
