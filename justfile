@@ -41,3 +41,11 @@ e2e *args: controlplane
 # compare with answers of other engines: ./dev vectors allocator|cel PATH [--failures]
 vectors kind *args:
     @python tests/vectors/{{kind}}.py {{args}}
+
+# compose.yaml for real: build the images, start, run the examples (needs root and Docker)
+compose:
+    tests/compose/run
+
+# what is measured, against whom: log, allocator, end_to_end, ...
+bench name *args: 
+    PYTHONPATH=tests:. python -m benchmarks.{{name}} {{args}}
