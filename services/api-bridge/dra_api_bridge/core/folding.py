@@ -56,6 +56,8 @@ def _pod_requested(state: Recorded, fact: claims.PodRequested, at: int) -> Itera
 
 def _pod_withdrawn(state: Recorded, fact: claims.PodWithdrawn, _: int) -> Iterable[Work]:
     gone = state.pods.pop(fact.pod.uid, None)
+    if gone is not None and gone.decision is not None:
+        yield Work(Topic.NODE, gone.decision.node)
     for ref in gone.requested.claims if gone is not None else ():
         if claim := state.claims.get(ref.uid):
             claim.consumers.pop(fact.pod.uid, None)
@@ -79,6 +81,7 @@ def _allocated(state: Recorded, fact: allocations.ClaimAllocated, at: int) -> It
         for uid in (*own, *shared):
             if claim := state.claims.get(uid):
                 claim.consumers[fact.pod.uid] = fact.pod
+    yield Work(Topic.NODE, fact.node)
     yield Work(Topic.POD, fact.pod.uid)
     for uid in (*own, *shared):
         yield Work(Topic.CLAIM, uid)
@@ -141,14 +144,16 @@ def _foreign(state: Recorded, fact: mirror.ForeignAllocationObserved, at: int) -
 
 
 def _lose(state: Recorded, claim: ClaimRecord) -> list[Work]:
-    """The claim holds nothing any more; the pods whose decisions are void for that."""
+    """The claim holds nothing any more; the pods whose decisions are void for that, and where."""
     claim.grant = claim.foreign = None
-    users = tuple(claim.consumers)
-    claim.consumers.clear()
-    for uid in users:
-        if pod := state.pods.get(uid):
+    works = [Work(Topic.POD, uid) for uid in claim.consumers]
+    for uid in claim.consumers:
+        pod = state.pods.get(uid)
+        if pod is not None and pod.decision is not None:
+            works.append(Work(Topic.NODE, pod.decision.node))
             pod.decision = None
-    return [Work(Topic.POD, uid) for uid in users]
+    claim.consumers.clear()
+    return works
 
 
 def _ungated(state: Recorded, fact: mirror.PodUngated, at: int) -> Iterable[Work]:
