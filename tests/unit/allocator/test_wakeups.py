@@ -12,6 +12,7 @@ from cluster import (
     ended,
     gone,
     placed,
+    ref,
     refused,
 )
 from histories import a_rule
@@ -19,6 +20,7 @@ from histories import a_rule
 from dra_allocator.core import decide as deciding
 from dra_shared.events.allocations import Refusal
 from dra_shared.events.cluster import ClassRemoved, FeaturesObserved, TaintRuleRemoved
+from dra_shared.events.mirror import AllocationRefused
 from dra_shared.events.pools import NodeReturned
 
 
@@ -75,6 +77,17 @@ def test_what_does_not_matter_wakes_nobody(fact: object, monkeypatch: pytest.Mon
     tried = attempts(monkeypatch)
     story.tell(fact)  # type: ignore[arg-type] # one of several facts
     assert (story.decide(), tried) == ([], [])
+
+
+def test_a_pod_that_kubernetes_refused_does_not_stand_for_its_like() -> None:
+    story = Story().tell(a_class(), a_node("n1"), a_pool("n1", ["d0"]))
+    for number in (1, 2, 3):
+        story.tell(a_claim(f"c{number}"), a_pod(f"p{number}", f"c{number}"))
+    assert placed(story.decide()) == {"p1": "n1"}
+    story.tell(AllocationRefused(claim=ref("c1"), status=422, message="no"))
+    assert placed(story.decide()) == {"p2": "n1"}
+    story.tell(ended("p2"), gone("c2"))
+    assert placed(story.decide()) == {"p3": "n1"}
 
 
 def test_the_same_reasons_are_not_written_twice() -> None:

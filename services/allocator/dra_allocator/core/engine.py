@@ -180,7 +180,7 @@ class Engine:
 
     def _follow_placed(self, change: Change) -> None:
         if change.new is not None:
-            self._queue.placed(change.key)
+            self._queue.remove(change.key)
         elif change.key in self.state.registers.pods:
             self._ask_again((change.key,))
 

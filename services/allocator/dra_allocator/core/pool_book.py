@@ -170,8 +170,14 @@ class PoolBook:
         return known[pool]
 
     def _number(self, pool: Pool) -> int:
-        devices = [device.device for device in pool.devices]
-        parts = (pool.id.driver, devices, pool.here, pool.unfit, pool.fault, pool.fault_detail)
+        specs = [device.slice.spec for device in pool.devices]
+        parts = (
+            pool.id.driver,
+            [device.device for device in pool.devices],
+            [(spec.node_selector, spec.skip_node_operations) for spec in specs],
+            [(str(counter), amount) for counter, amount in pool.counters.items()],
+            (pool.here, pool.unfit, pool.binds, pool.fault, pool.fault_detail),
+        )
         key = _ENCODER.encode(parts)
         number = self._numbers.get(key)
         if number is None:

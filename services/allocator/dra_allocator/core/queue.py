@@ -27,9 +27,6 @@ class Queue:
     def __len__(self) -> int:
         return len(self._orders)
 
-    def __contains__(self, pod_uid: str) -> bool:
-        return pod_uid in self._orders
-
     @property
     def is_awake(self) -> bool:
         """Whether some pod may have to be decided."""
@@ -44,13 +41,18 @@ class Queue:
         heapq.heappush(self._awake, order)
 
     def remove(self, pod_uid: str) -> None:
-        """Forgets a pod; its like may try in its place if it was placed."""
-        self._orders.pop(pod_uid, None)
-        self._kinds.pop(pod_uid, None)
-        self._sleepers.discard(pod_uid)
+        """Forgets a pod; if it was awake, the next of its kind tries in its place."""
+        if pod_uid not in self._orders:
+            return
+        del self._orders[pod_uid]
+        kind = self._kinds.pop(pod_uid)
+        if pod_uid in self._sleepers:
+            self._sleepers.discard(pod_uid)
+        else:
+            self._wake_first(kind)
 
     def next(self) -> str | None:
-        """Takes the first pod that is awake; its decision must be told by `refused` or `placed`."""
+        """Takes the first pod that is awake; tell the answer by `refused` or `remove`."""
         while self._awake:
             order = heapq.heappop(self._awake)
             uid = order[2]
@@ -63,14 +65,7 @@ class Queue:
         kind = self._kinds[pod_uid]
         heapq.heappush(self._asleep.setdefault(kind, []), self._orders[pod_uid])
         self._sleepers.add(pod_uid)
-        self._wait_for[kind] = topics
-
-    def placed(self, pod_uid: str) -> None:
-        """The pod has what it wanted: the next of its kind may be lucky too."""
-        kind = self._kinds.get(pod_uid)
-        self.remove(pod_uid)
-        if kind is not None:
-            self._wake_first(kind)
+        self._wait_for[kind] = self._wait_for.get(kind, frozenset()) | topics
 
     def wake(self, topics: Iterable[Topic]) -> None:
         """Wakes the first pod of each kind that waits for one of the topics."""

@@ -14,11 +14,10 @@ from dra_allocator.core.counts import CountBook
 from dra_allocator.core.demand import Demand
 from dra_allocator.core.evolve import evolve
 from dra_allocator.core.node_book import NodeBook
-from dra_allocator.core.plain import busy
 from dra_allocator.core.plans import PlanBook
 from dra_allocator.core.pool_book import PoolBook
 from dra_allocator.core.registers import Change, PoolKey, Registers, state_hash
-from dra_allocator.core.search.in_use import InUse
+from dra_allocator.core.search.in_use import InUse, PoolUse
 from dra_allocator.core.search.nodes import NodeView
 from dra_allocator.core.search.plan import Problem
 from dra_allocator.core.search.pools import Pool
@@ -91,22 +90,23 @@ class ClusterState:
         )
 
     def likeness(self, node: NodeView) -> Hashable | None:
-        """A key that nodes share where the same devices are taken whole: they give the same answers.
+        """A key that nodes share whose pools have the same in them, used in the same way.
 
-        None where more is in play: shares, counters, pools that cannot be used.
+        Searches give the same answers there, apart from names. None where a pool cannot be used,
+        since the reason for that names the pool.
         """
-        taken = []
-        for pool in self.pools.pools_of(node):
-            uses = self.in_use.of(pool.id).devices.values()
-            if pool.fault is not None or pool.counters or not all(use.whole for use in uses):
-                return None
-            taken.append(busy(pool, self.in_use))
-        return self.pools.contents_of(node), tuple(taken)
+        pools = self.pools.pools_of(node)
+        if any(pool.fault is not None for pool in pools):
+            return None
+        uses = tuple(_describe(self.in_use.of(pool.id)) for pool in pools)
+        return self.pools.contents_of(node), uses
 
     def kind_of(self, demand: Demand) -> bytes | None:
         """What the pod asks for, as a key: pods of one kind get the same answer. None: its own kind."""
         unfit = self.registers.unfit.view.values()
         if demand.held or any(not demand.uids.isdisjoint(excluded) for excluded in unfit):
+            return None
+        if any(uid in self.registers.write_refused for uid in demand.uids):
             return None
         specs = [(one.spec, one.admin_namespace) for one in demand.open]
         return _ENCODER.encode((specs, demand.pod.request.placement))
@@ -153,6 +153,21 @@ class ClusterState:
             self.touched.add_all()
         for node in sorted(nodes or ()):
             self.touched.add(node)
+
+
+def _describe(use: PoolUse) -> Hashable:
+    """All that a search sees of what is held of a pool."""
+    return frozenset(
+        (
+            name,
+            device.whole,
+            len(device.costs),
+            frozenset(device.capacity.items()),
+            frozenset(device.counters.items()),
+            frozenset(device.groups()),
+        )
+        for name, device in use.devices.items()
+    )
 
 
 def _holding(state: ClusterState, change: Change) -> None:
