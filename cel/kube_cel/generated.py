@@ -198,7 +198,7 @@ class _Generator:
 
     def _constant(self, value: object) -> str:
         if value is None or value.__class__ in (bool, int, str):
-            return repr(value)
+            return f"({value!r})"
         return self._name(value)
 
     def _name(self, value: object) -> str:
