@@ -95,6 +95,14 @@ def test_the_same_reasons_are_not_written_twice() -> None:
     assert story.decide() == []
 
 
+def test_other_numbers_of_the_same_reasons_are_not_written() -> None:
+    story = full().tell(a_node("n2"), a_claim("big", a_request(count=9)), a_pod("p9", "big"))
+    assert refused(story.decide())["p9"].devices == 1
+    story.tell(a_pool("n2", ["d0", "d1"]))
+    assert placed(story.decide()) == {"p2": "n2", "p3": "n2"}
+    assert story.decide() == []
+
+
 def test_a_new_device_goes_to_a_pod_that_waits() -> None:
     story = full().tell(a_pool("n1", ["d0", "d1", "d2"], generation=2))
     assert placed(story.decide()) == {"p2": "n1", "p3": "n1"}

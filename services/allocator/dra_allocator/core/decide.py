@@ -28,6 +28,7 @@ from dra_allocator.core.search.pools import Pool
 from dra_allocator.core.search.search import search
 from dra_allocator.core.state import ClusterState
 from dra_allocator.core.where import allowed_nodes
+from dra_allocator.core.why import says_the_same
 from dra_shared.events.allocations import (
     AllocatedClaim,
     ClaimAllocated,
@@ -51,7 +52,7 @@ Decision = ClaimAllocated | ClaimUnsatisfiable
 
 
 def decide(state: ClusterState, pod_uid: str, policy: str) -> Decision | None:
-    """Gives the decision on a pod that waits; None if it does not wait, or nothing is new.
+    """Gives the decision on a pod that waits; None if it does not wait, or is refused as before.
 
     Raises UnknownPolicyError.
     """
@@ -61,7 +62,9 @@ def decide(state: ClusterState, pod_uid: str, policy: str) -> Decision | None:
     refused = state.registers.refusals.get(pod_uid)
     budget = BUDGET << min(refused.limits if refused else 0, MOST_DOUBLINGS)
     decision = _Attempt(state, demand, policy, budget).run()
-    return None if refused is not None and decision == refused.fact else decision
+    if refused is not None and isinstance(decision, ClaimUnsatisfiable):
+        return None if says_the_same(decision, refused.fact) else decision
+    return decision
 
 
 class _Attempt:

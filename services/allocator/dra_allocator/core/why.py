@@ -123,6 +123,22 @@ def refusal(
     )
 
 
+def says_the_same(one: ClaimUnsatisfiable, other: ClaimUnsatisfiable) -> bool:
+    """Whether two refusals of a pod give the same reasons, however many devices each concerns.
+
+    Numbers change with every pod that comes and goes; written each time, they would fill the log.
+    """
+    if one.refusal is not other.refusal or one.claims != other.claims:
+        return False
+    if one.refusal is not Refusal.UNSATISFIABLE and one.summary != other.summary:
+        return False
+    return _reasons(one) == _reasons(other)
+
+
+def _reasons(refusal: ClaimUnsatisfiable) -> set[Why]:
+    return {(reason.kind, reason.detail) for reason in refusal.reasons}
+
+
 def summary(sums: Iterable[tuple[Why, Sum]], nodes: int) -> str:
     """One line, most devices first: `0/3 nodes can satisfy: 12 devices in use, 4 tainted (broken)`."""
     devices: Counter[str] = Counter()
