@@ -2,5 +2,5 @@
 
 Owns the only access to the Kubernetes API. Writes the facts of `claim.*`, `pod.*`, `cluster.*`
 and `mirror.*`: what Kubernetes asked for, what it is like, what it accepted. Reads `pool.*` and
-`allocation.*` and makes them true: ResourceSlices, claims' status, pods pinned and ungated.
+`allocation.*` and makes them true: ResourceSlices, claims' status, pods ungated.
 """
