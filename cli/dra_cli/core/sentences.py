@@ -154,7 +154,7 @@ SENTENCES: Final[Mapping[type[Fact], Callable[[Any], str]]] = MappingProxyType(
         ),
         mirror.AllocationCleared: _cleared,
         mirror.ForeignAllocationObserved: lambda f: f"{f.claim} was allocated by others",
-        mirror.PodUngated: lambda f: f"pod {f.pod} pinned to {f.node} and let go",
+        mirror.PodUngated: lambda f: f"pod {f.pod} let go, to {f.node}",
         mirror.PodRefused: lambda f: (
             f"Kubernetes refused to let pod {f.pod} go: {f.status} {f.message}"
         ),

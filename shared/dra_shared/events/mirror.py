@@ -52,14 +52,14 @@ class ForeignAllocationObserved(
 
 
 class PodUngated(Fact, frozen=True, kw_only=True, tag="pod.ungated.v1"):
-    """The pod was pinned to its node and handed to the scheduler."""
+    """The gate was taken off: the scheduler binds the pod to the node of its devices."""
 
     pod: ObjectRef
     node: str
 
 
 class PodRefused(Fact, frozen=True, kw_only=True, tag="pod.refused.v1"):
-    """The API server did not let us pin and ungate the pod, and repeating it would not help."""
+    """The API server did not let us reserve for the pod or take its gate off, and repeating it would not help."""
 
     pod: ObjectRef
     status: int
