@@ -109,7 +109,7 @@ class Service:
 
     def _some_decisions(self, epoch: int) -> list[Envelope]:
         said: list[Envelope] = []
-        while len(said) < MOST_AT_ONCE:
+        while len(said) < MOST_AT_ONCE or self._engine.is_amid_group:
             started = time.perf_counter()
             envelope = self._engine.next(epoch)
             if envelope is None:

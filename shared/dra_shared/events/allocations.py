@@ -74,11 +74,15 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True, order=True):
 
 
 class Refusal(StrEnum):
-    """What kind of no it is: not now, not decided within the budget, or never as it is written."""
+    """What kind of no it is.
+
+    Not now, not decided within the budget, never as it is written, or not without its group.
+    """
 
     UNSATISFIABLE = "unsatisfiable"
     SEARCH_LIMIT = "search_limit"
     INVALID = "invalid"
+    GROUP = "group"
 
 
 class ClaimUnsatisfiable(Fact, frozen=True, kw_only=True, tag="claim.unsatisfiable.v1"):

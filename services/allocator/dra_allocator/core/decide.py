@@ -1,7 +1,6 @@
-"""Where one pod goes and what its claims get: a pure function of the state.
+"""Where pods go and what their claims get: a function of the state alone, which it leaves as it was.
 
-All claims of the pod together or none, on one node. Pods of a group are decided one by one, as if
-they were single pods: placing a whole group or nothing is not done here yet.
+All claims of a pod together or none, on one node; all pods of a group together or none.
 """
 
 from collections.abc import Hashable, Iterator
@@ -10,12 +9,14 @@ from typing import Final
 import msgspec
 
 from dra_allocator.core.demand import Demand, demand_of, standing_refusal
+from dra_allocator.core.groups import fellows_of
 from dra_allocator.core.moment import Moment
 from dra_allocator.core.plain import allocate, pick
 from dra_allocator.core.plans import Plan
 from dra_allocator.core.policy import policy_of
 from dra_allocator.core.preference import penalty
-from dra_allocator.core.refuse import refuse, refuse_everywhere
+from dra_allocator.core.refuse import refuse, refuse_everywhere, refuse_group, refuse_together
+from dra_allocator.core.registers import group_key
 from dra_allocator.core.search.nodes import NodeView
 from dra_allocator.core.search.outcome import (
     ON_THIS_NODE,
@@ -25,8 +26,9 @@ from dra_allocator.core.search.outcome import (
     SearchLimit,
 )
 from dra_allocator.core.search.pools import Pool
-from dra_allocator.core.search.search import search
+from dra_allocator.core.search.search import Search, search
 from dra_allocator.core.state import ClusterState
+from dra_allocator.core.together import Together
 from dra_allocator.core.where import allowed_nodes
 from dra_allocator.core.why import says_the_same
 from dra_shared.events.allocations import (
@@ -51,20 +53,65 @@ Claims = tuple[FoundClaim, ...]
 Decision = ClaimAllocated | ClaimUnsatisfiable
 
 
-def decide(state: ClusterState, pod_uid: str, policy: str) -> Decision | None:
-    """Gives the decision on a pod that waits; None if it does not wait, or is refused as before.
+def decide(state: ClusterState, pod_uid: str, policy: str) -> tuple[Decision, ...]:
+    """Gives the decision on a pod that waits, and behind it those that only hold together with it.
 
-    Raises UnknownPolicyError.
+    Nothing if the pod does not wait, or is refused as before. Raises UnknownPolicyError.
     """
     demand = demand_of(state.registers, pod_uid)
     if demand is None:
-        return None
+        return ()
     refused = state.registers.refusals.get(pod_uid)
     budget = BUDGET << min(refused.limits if refused else 0, MOST_DOUBLINGS)
-    decision = _Attempt(state, demand, policy, budget).run()
-    if refused is not None and isinstance(decision, ClaimUnsatisfiable):
-        return None if says_the_same(decision, refused.fact) else decision
-    return decision
+    decisions = _decide(state, demand, policy, budget)
+    first = decisions[0]
+    if refused is not None and isinstance(first, ClaimUnsatisfiable):
+        return () if says_the_same(first, refused.fact) else decisions
+    return decisions
+
+
+def _decide(state: ClusterState, demand: Demand, policy: str, budget: int) -> tuple[Decision, ...]:
+    group = group_key(demand.pod.request)
+    fellows = fellows_of(state.registers, group) if group is not None else None
+    if fellows is None or not fellows.need:
+        return (_Attempt(state, demand, policy, budget).run(),)
+    if not fellows.is_complete:
+        return (refuse_group(demand, "not all of them are there"),)
+    first = fellows.together[0].pod.request.pod
+    if first != demand.pod.request.pod:
+        return (refuse_group(demand, f"pod {first} says why they wait"),)
+    return _decide_together(state, fellows.together, policy, budget)
+
+
+def _decide_together(
+    state: ClusterState, demands: tuple[Demand, ...], policy: str, budget: int
+) -> tuple[Decision, ...]:
+    """One pod after the other, each at its best place; if one has none, all that is possible."""
+
+    def attempt(demand: Demand) -> Decision:
+        return _Attempt(state, demand, policy, budget).run()
+
+    def options(demand: Demand) -> Iterator[ClaimAllocated]:
+        return _Attempt(state, demand, policy, purse.left).options(purse)
+
+    purse = Purse(left=budget)
+    together = Together(state, demands)
+    decisions = together.greedily(attempt)
+    blocked = decisions[-1]
+    if not isinstance(blocked, ClaimUnsatisfiable):
+        return decisions
+    found = together.exhaustively(options) if len(decisions) > 1 else None
+    if found is not None:
+        return found
+    if purse.left <= 0:
+        return (refuse(state, demands[0], Refusal.SEARCH_LIMIT, _limit_message(budget)),)
+    return (refuse_together(demands, blocked, len(decisions) - 1),)
+
+
+class Purse(msgspec.Struct):
+    """Steps that several searches share."""
+
+    left: int
 
 
 class _Attempt:
@@ -93,11 +140,43 @@ class _Attempt:
         if best is not None:
             return self._allocated(*best)
         if self._limited:
-            message = f"search limit of {self._budget} steps reached before there was an answer"
-            return refuse(state, demand, Refusal.SEARCH_LIMIT, message)
+            return refuse(state, demand, Refusal.SEARCH_LIMIT, _limit_message(self._budget))
         if self._failed_at is not None:
             return refuse(state, demand, Refusal.INVALID, self._failure(self._failed_at))
         return refuse(state, demand, Refusal.UNSATISFIABLE)
+
+    def options(self, purse: Purse) -> Iterator[ClaimAllocated]:
+        """Every place that would do, in order; none for a pod that no node can help."""
+        if standing_refusal(self._state.registers, self._demand) is not None:
+            return
+        try:
+            plan = self._state.plans.plan_of(self._demand)
+            for node in self._candidates(plan):
+                for found in self._every(node, plan, purse):
+                    yield self._allocated(node, found)
+                if purse.left <= 0:
+                    return
+        except ClaimError:
+            return
+
+    def _every(self, node: str, plan: Plan, purse: Purse) -> Iterator[Claims]:
+        """All that the claims could get on the node."""
+        view = self._state.nodes.view(node)
+        problem = self._state.problem(view, self._pools(view), self._demand.numbered())
+        before = 0
+        purse.left -= 1
+        try:
+            search = Search(problem, plan.planned)
+            for found in search.solutions(purse.left, self._share_id):
+                purse.left -= search.steps - before
+                before = search.steps
+                yield found.claims
+                if purse.left <= 0:
+                    return
+            purse.left -= search.steps - before
+        except ClaimError as error:
+            if error.kind not in ON_THIS_NODE:
+                raise
 
     def _best(self, plan: Plan) -> tuple[str, Claims] | None:
         """The node with the most wanted alternatives among the first that will do.
@@ -200,3 +279,7 @@ class _Attempt:
             policy=self._policy,
             time=time,
         )
+
+
+def _limit_message(budget: int) -> str:
+    return f"search limit of {budget} steps reached before there was an answer"

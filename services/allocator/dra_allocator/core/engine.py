@@ -4,13 +4,15 @@ Decisions are applied at once, before they stand in the log; when they come back
 are recognised and only counted as seen. No I/O, no clock: who calls it reads, commits and waits.
 """
 
+from collections import deque
 from collections.abc import Iterable
 from typing import Final
 
 from dra_allocator.core.decide import MOST_DOUBLINGS, decide
-from dra_allocator.core.demand import demand_of
+from dra_allocator.core.demand import Demand, demand_of
+from dra_allocator.core.groups import Fellows, fellows_of
 from dra_allocator.core.queue import Queue
-from dra_allocator.core.registers import Change, Refused
+from dra_allocator.core.registers import Change, Refused, group_key
 from dra_allocator.core.settle import settle
 from dra_allocator.core.state import ClusterState
 from dra_allocator.core.wakeups import Topic, topics_in, topics_of
@@ -19,6 +21,7 @@ from dra_shared.events.allocations import (
     AllocationFact,
     ClaimReleased,
 )
+from dra_shared.events.claims import PodRequested
 from dra_shared.events.envelope import Envelope
 from dra_shared.log.protocol import Record
 
@@ -41,6 +44,8 @@ class Engine:
         """Pods at their search limit: the turn, and the number of news, that they wait for."""
         self._turn = 0
         self._news = 0
+        self._promised: deque[AllocationFact] = deque()
+        """Decisions on the rest of a group that hold together with the one that was told last."""
         self._outstanding: set[str] = set()
         self._ordinal = (0, 0)
 
@@ -53,6 +58,11 @@ class Engine:
     def outstanding(self) -> int:
         """Own facts that were applied and have not come back through the log yet."""
         return len(self._outstanding)
+
+    @property
+    def is_amid_group(self) -> bool:
+        """Whether what was told last needs what comes next: no record may be taken in between."""
+        return bool(self._promised)
 
     @property
     def has_work(self) -> bool:
@@ -69,7 +79,7 @@ class Engine:
 
     def next(self, epoch: int) -> Envelope | None:
         """Gives the next fact of the allocator, already applied; None if there is nothing to say."""
-        fact = self._next_settlement() or self._next_decision()
+        fact = self._next_promised() or self._next_settlement() or self._next_decision()
         if fact is None:
             return None
         envelope = self._envelope(fact, epoch)
@@ -93,6 +103,9 @@ class Engine:
                 self._queue.wake_pod(uid)
                 return
 
+    def _next_promised(self) -> AllocationFact | None:
+        return self._promised.popleft() if self._promised else None
+
     def _next_settlement(self) -> AllocationFact | None:
         while self._owed:
             uid = next(iter(self._owed))
@@ -105,9 +118,10 @@ class Engine:
     def _next_decision(self) -> AllocationFact | None:
         while (uid := self._queue.next()) is not None:
             self._limited.pop(uid, None)
-            fact = decide(self.state, uid, self._policy)
-            if fact is not None:
-                return fact
+            decisions = decide(self.state, uid, self._policy)
+            if decisions:
+                self._promised.extend(decisions[1:])
+                return decisions[0]
             refused = self.state.registers.refusals.get(uid)
             if demand_of(self.state.registers, uid) is None or refused is None:
                 self._queue.remove(uid)
@@ -118,7 +132,10 @@ class Engine:
     def _sleep(self, refused: Refused) -> None:
         """Puts a refused pod to sleep until something may help it."""
         uid = refused.fact.pod.uid
-        self._queue.refused(uid, topics_of(refused.fact))
+        pod = self.state.registers.pods.get(uid)
+        topics = topics_of(refused.fact)
+        grouped = pod is not None and pod.request.group is not None
+        self._queue.refused(uid, frozenset(Topic) if grouped and topics else topics)
         if refused.limits > MOST_DOUBLINGS:
             self._limited[uid] = (self._turn + LONG_WAIT, self._news + 1)
         elif refused.limits:
@@ -177,10 +194,17 @@ class Engine:
             self._limited.pop(change.key, None)
         else:
             self._ask_again((change.key,))
+        fellows = self._fellows((change.new or change.old).request)
+        if fellows is not None and (change.new is None or fellows.is_complete):
+            self._put(*fellows.waiting)
 
     def _follow_placed(self, change: Change) -> None:
         if change.new is not None:
             self._queue.remove(change.key)
+            pod = self.state.registers.pods.get(change.key)
+            fellows = self._fellows(pod.request) if pod is not None else None
+            if fellows is not None and not fellows.need:
+                self._put(*fellows.waiting)
         elif change.key in self.state.registers.pods:
             self._ask_again((change.key,))
 
@@ -189,7 +213,18 @@ class Engine:
         for uid in sorted(pod_uids):
             demand = demand_of(self.state.registers, uid)
             if demand is not None:
-                request = demand.pod.request
-                kind = self.state.kind_of(demand) or uid
-                arrival = demand.pod.arrival
-                self._queue.put(uid, kind, priority=request.priority, arrival=arrival)
+                self._put(demand)
+                fellows = self._fellows(demand.pod.request)
+                if fellows is not None and fellows.is_complete:
+                    self._put(*fellows.together[:1])
+
+    def _put(self, *demands: Demand) -> None:
+        for demand in demands:
+            request, arrival = demand.pod.request, demand.pod.arrival
+            kind = self.state.kind_of(demand) if request.group is None else None
+            order = {"priority": request.priority, "arrival": arrival}
+            self._queue.put(request.pod.uid, kind or request.pod.uid, **order)
+
+    def _fellows(self, request: PodRequested) -> Fellows | None:
+        key = group_key(request)
+        return None if key is None else fellows_of(self.state.registers, key)

@@ -16,6 +16,7 @@ from dra_allocator.core.registers import (
     Registers,
     Shown,
     WriteRefused,
+    group_key,
 )
 from dra_shared.events import allocations, claims, cluster, mirror, nodes, pools, writers
 from dra_shared.events.envelope import Envelope, UnknownFact, UnreadableFact
@@ -48,10 +49,14 @@ def _claim_withdrawn(r: Registers, fact: claims.ClaimWithdrawn, _: int) -> None:
 
 def _pod_requested(r: Registers, fact: claims.PodRequested, sequence: int) -> None:
     known = r.pods.get(fact.pod.uid)
+    _leave_group(r, fact.pod.uid)
     r.pods.put(fact.pod.uid, PendingPod(fact, known.arrival if known else sequence))
+    if (key := group_key(fact)) is not None:
+        r.groups.setdefault(key, set()).add(fact.pod.uid)
 
 
 def _pod_withdrawn(r: Registers, fact: claims.PodWithdrawn, _: int) -> None:
+    _leave_group(r, fact.pod.uid)
     r.pods.drop(fact.pod.uid)
     r.refusals.drop(fact.pod.uid)
     _unplace(r, fact.pod.uid)
@@ -106,6 +111,15 @@ def _allocated(r: Registers, fact: allocations.ClaimAllocated, cause: int) -> No
             r.users.setdefault(uid, set()).add(fact.pod.uid)
 
 
+def undo(registers: Registers, fact: allocations.ClaimAllocated, refused: Refused | None) -> None:
+    """Takes an allocation back that was applied last; `refused` stood there before it."""
+    for got in fact.claims:
+        registers.holdings.drop(got.claim.uid)
+    _unplace(registers, fact.pod.uid)
+    if refused is not None:
+        registers.refusals.put(fact.pod.uid, refused)
+
+
 def _unsatisfiable(r: Registers, fact: allocations.ClaimUnsatisfiable, cause: int) -> None:
     pod = r.pods.get(fact.pod.uid)
     if pod is None or pod.arrival > cause:
@@ -140,6 +154,15 @@ def _unplace(r: Registers, pod_uid: str) -> None:
         if not users:
             del r.users[uid]
     r.placed.drop(pod_uid)
+
+
+def _leave_group(r: Registers, pod_uid: str) -> None:
+    pod = r.pods.get(pod_uid)
+    key = group_key(pod.request) if pod is not None else None
+    if key is not None:
+        r.groups[key].discard(pod_uid)
+        if not r.groups[key]:
+            del r.groups[key]
 
 
 def _set_unfit(r: Registers, node: str, claim_uids: set[str]) -> None:

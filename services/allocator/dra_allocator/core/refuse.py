@@ -1,6 +1,9 @@
 """The refusal of one pod: its reasons gathered from the state. Decides nothing itself."""
 
+from collections.abc import Sequence
 from typing import Final
+
+import msgspec
 
 from dra_allocator.core.demand import Demand
 from dra_allocator.core.search.outcome import ClaimError, ErrorKind
@@ -47,6 +50,31 @@ def refuse(
 def refuse_everywhere(demand: Demand, message: str) -> ClaimUnsatisfiable:
     """Says no to a pod that no node can help, so that no device was looked at."""
     return refusal(demand, Refusal.INVALID, {}, nodes=0, message=message)
+
+
+def refuse_group(demand: Demand, why: str) -> ClaimUnsatisfiable:
+    """Says no to a pod because of its group, so that no device was looked at."""
+    return refusal(demand, Refusal.GROUP, {}, nodes=0, message=f"{_name(demand)}: {why}")
+
+
+def refuse_together(
+    demands: Sequence[Demand], blocked: ClaimUnsatisfiable, placed: int
+) -> ClaimUnsatisfiable:
+    """Says no to the first pod of a group, for what is against the pod that found no place."""
+    first = demands[0]
+    found = f"{placed} would have a place, but not pod {blocked.pod}: {blocked.summary}"
+    return msgspec.structs.replace(
+        blocked,
+        pod=first.pod.request.pod,
+        claims=first.refs,
+        summary=f"{_name(first)}: {found}",
+    )
+
+
+def _name(demand: Demand) -> str:
+    group = demand.pod.request.group
+    assert group is not None
+    return f"group {group.name} of {group.size} pods, placed together or not at all"
 
 
 def _explain(problem: Problem) -> Tally:

@@ -13,7 +13,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 import msgspec
 
 from dra_shared.events.allocations import ClaimUnsatisfiable, Cost
-from dra_shared.events.claims import ClaimRequested, PodRequested
+from dra_shared.events.claims import ClaimRequested, PodGroupRef, PodRequested
 from dra_shared.events.cluster import FeaturesObserved, ForeignSlicesObserved, NodeObserved
 from dra_shared.events.pools import NodeLost, PoolPublished
 from dra_shared.ids import ObjectRef
@@ -24,6 +24,14 @@ V = TypeVar("V")
 
 PoolKey = tuple[str, str]
 """Driver and pool name; sorts as upstream orders pools."""
+
+GroupKey = tuple[str, PodGroupRef]
+"""A group of pods in its namespace."""
+
+
+def group_key(request: PodRequested) -> GroupKey | None:
+    """What tells the pod's group from others, None if it is in none."""
+    return None if request.group is None else (request.pod.namespace, request.group)
 
 
 class PendingPod(msgspec.Struct, frozen=True):
@@ -176,6 +184,8 @@ class Registers:
         self.refusals: Register[str, Refused] = Register("refusals", log)
         self.users: dict[str, set[str]] = {}
         """Pods placed with a claim, by claim uid: `placed` read the other way round."""
+        self.groups: dict[GroupKey, set[str]] = {}
+        """Pods of a group: `pods` read the other way round."""
 
     def take_changes(self) -> list[Change]:
         """What changed since this was last asked."""

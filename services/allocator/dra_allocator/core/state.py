@@ -12,11 +12,11 @@ import msgspec
 
 from dra_allocator.core.counts import CountBook
 from dra_allocator.core.demand import Demand
-from dra_allocator.core.evolve import evolve
+from dra_allocator.core.evolve import evolve, undo
 from dra_allocator.core.node_book import NodeBook
 from dra_allocator.core.plans import PlanBook
 from dra_allocator.core.pool_book import PoolBook
-from dra_allocator.core.registers import Change, PoolKey, Registers, state_hash
+from dra_allocator.core.registers import Change, PoolKey, Refused, Registers, state_hash
 from dra_allocator.core.search.in_use import InUse, PoolUse
 from dra_allocator.core.search.nodes import NodeView
 from dra_allocator.core.search.plan import Problem
@@ -25,6 +25,7 @@ from dra_allocator.core.search.selectors import Selectors
 from dra_allocator.core.taint_rules import concerns
 from dra_allocator.core.touched import Touched
 from dra_allocator.core.why import ReasonBook
+from dra_shared.events.allocations import ClaimAllocated
 from dra_shared.events.cluster import NodeObserved
 from dra_shared.events.envelope import Envelope
 from dra_shared.kube.claims import DeviceTaintRule, ResourceClaim
@@ -53,6 +54,7 @@ class ClusterState:
         self.nodes = NodeBook(self.registers, self.touched)
         self.plans = PlanBook(lambda claims: self.problem(NOWHERE, (), claims))
         self._reasons: dict[bytes, ReasonBook] = {}
+        self._before: list[Refused | None] = []
         self.counts = CountBook(self.nodes, self.pools, self.in_use, selectors, self.touched)
 
     def apply(self, record: Record) -> list[Change]:
@@ -66,6 +68,16 @@ class ClusterState:
     def apply_own(self, envelope: Envelope) -> list[Change]:
         """Takes in a decision of the allocator before it stands in the log."""
         return self._apply(envelope, 0)
+
+    def try_on(self, fact: ClaimAllocated) -> None:
+        """Takes in an allocation for trial only: `take_off` undoes it, the last one first."""
+        self._before.append(self.registers.refusals.get(fact.pod.uid))
+        self.apply_own(Envelope(id="trial", cause=self.sequence, actor="trial", fact=fact))
+
+    def take_off(self, fact: ClaimAllocated) -> None:
+        """Undoes the last `try_on`: the state is what it was before."""
+        undo(self.registers, fact, self._before.pop())
+        self._follow()
 
     def see(self, record: Record) -> None:
         """Moves on to the record without applying it."""
@@ -130,6 +142,10 @@ class ClusterState:
 
     def _apply(self, envelope: Envelope, sequence: int) -> list[Change]:
         evolve(self.registers, envelope, sequence)
+        return self._follow()
+
+    def _follow(self) -> list[Change]:
+        """Brings all that is kept in step with the registers."""
         changes = self.registers.take_changes()
         for change in changes:
             follow = _FOLLOWS.get(change.register)

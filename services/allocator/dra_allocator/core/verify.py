@@ -56,6 +56,8 @@ class _Again:
         self._state = new_state()
         self._ledger = Ledger()
         self._unread: deque[Record] = deque()
+        self._promised: dict[str, AllocationFact] = {}
+        """What else was decided with the last decision, by pod."""
 
     def read(self, record: Record) -> None:
         """Keeps a record until a decision knew it."""
@@ -73,6 +75,7 @@ class _Again:
 
     def _catch_up(self, cause: int) -> None:
         while self._unread and self._unread[0].sequence <= cause:
+            self._promised.clear()
             record = self._unread.popleft()
             if is_own(record.envelope.fact):
                 self._state.see(record)
@@ -97,10 +100,14 @@ class _Again:
         return expected
 
     def _decide(self, pod_uid: str, policy: str) -> AllocationFact | None:
+        if pod_uid in self._promised:
+            return self._promised[pod_uid]
         try:
-            return decide(self._state, pod_uid, policy)
+            decisions = decide(self._state, pod_uid, policy)
         except UnknownPolicyError:
             return None
+        self._promised = {fact.pod.uid: fact for fact in decisions[1:]}
+        return decisions[0] if decisions else None
 
 
 class _Hashes:

@@ -44,8 +44,11 @@ _BY_REASON: Final[Mapping[ReasonKind, Topic]] = MappingProxyType(
 
 
 def topics_of(refusal: ClaimUnsatisfiable) -> frozenset[Topic]:
-    """What may help a pod that was refused so; at the search limit only another try does."""
-    if refusal.refusal is Refusal.SEARCH_LIMIT:
+    """What may help a pod that was refused so; at the search limit only another try does.
+
+    A pod that waits for its group is asked again when the group changes.
+    """
+    if refusal.refusal in {Refusal.SEARCH_LIMIT, Refusal.GROUP}:
         return frozenset()
     by_reason = {_BY_REASON.get(reason.kind, Topic.DEVICES) for reason in refusal.reasons}
     if refusal.refusal is Refusal.INVALID:

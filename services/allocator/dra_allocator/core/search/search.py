@@ -106,7 +106,7 @@ class Search:
         """Search as `search` says; once."""
         self._budget = budget
         try:
-            solved = self._solve()
+            solved = next(self._solve(), False)
         except _BudgetUsedError:
             return SearchLimit(steps=budget)
         except _HopelessError:
@@ -117,12 +117,27 @@ class Search:
         invalid = any(pool.fault is PoolFault.INVALID for pool in self._problem.pools)
         return NotFound(steps=self._steps, invalid_pools=invalid)
 
+    def solutions(self, budget: int, share_id: Callable[[int], str]) -> Iterator[Found]:
+        """Give one solution after the other, ending early when the budget is used; once."""
+        self._budget = budget
+        try:
+            for _ in self._solve():
+                claims = build_claims(self._problem, self._planned, self._chosen, share_id)
+                yield Found(claims=claims, steps=self._steps)
+        except (_BudgetUsedError, _HopelessError):
+            return
+
+    @property
+    def steps(self) -> int:
+        """Candidates tried so far."""
+        return self._steps
+
     def trial_of(self, pool: Pool) -> PoolTrial:
         """Give a new trial of a pool; what taking a device means is its business."""
         return PoolTrial(pool, self._problem.in_use.of(pool.id), len(self._planned))
 
-    def _solve(self) -> bool:
-        """Run the stages; afterwards `_chosen` is the solution, if there is one."""
+    def _solve(self) -> Iterator[bool]:
+        """Run the stages; at each yield `_chosen` is a solution, and going on gives it up."""
         stack = [self._claim(0)]
         answer: _Answer | None = None
         while stack:
@@ -134,7 +149,9 @@ class Search:
             else:
                 stack.append(below)
                 answer = None
-        return answer is _Answer.DONE
+            if answer is _Answer.DONE:
+                yield True
+                answer = _Answer.FAILED
 
     def _claim(self, number: int) -> _Stage:
         """Allocate this claim and those behind it."""
@@ -150,10 +167,7 @@ class Search:
             return (yield self._claim(claim + 1))
         answers = set()
         for alternative in requests[number].alternatives:
-            answer = yield self._device(self._first_slot(alternative, number, used, states))
-            if answer is _Answer.DONE:
-                return answer
-            answers.add(answer)
+            answers.add((yield self._device(self._first_slot(alternative, number, used, states))))
         return _Answer.TOO_MANY if answers == {_Answer.TOO_MANY} else _Answer.FAILED
 
     def _first_slot(
@@ -178,8 +192,6 @@ class Search:
                 continue
             self._chosen.append(chosen)
             answer = yield self._device(_next_slot(slot, place, chosen.states))
-            if answer is _Answer.DONE:
-                return answer
             self._chosen.pop()
             self._offers.trial(place.pool).give_back(chosen.taken)
             if answer is _Answer.TOO_MANY:
