@@ -1,6 +1,7 @@
 """Sends planned writes and says what became of them. Never plans, never decides what comes next."""
 
 import asyncio
+from collections import defaultdict
 from enum import Enum
 from typing import Final
 
@@ -13,7 +14,9 @@ from dra_api_bridge.edge.api import FIRST_ERROR, Answer, Api, ApiUnreachableErro
 from dra_shared.kube.meta import ObjectMeta
 
 SERVER_ERROR: Final = 500
-IN_FLIGHT: Final = 32
+IN_FLIGHT: Final = 16
+"""Writes of one kind under way: pods that can go need not wait for all claims of the others."""
+
 TRIES: Final = 6
 FIRST_PAUSE: Final = 0.1
 LONGEST_PAUSE: Final = 5.0
@@ -64,19 +67,19 @@ class Verdict(Enum):
 
 
 class Writer:
-    """Many writes at once, up to a bound."""
+    """Many writes at once, up to a bound for each kind."""
 
     def __init__(self, api: Api, resource_api: str) -> None:
         self._api = api
         self._resource_api = resource_api
-        self._slots = asyncio.Semaphore(IN_FLIGHT)
+        self._slots = defaultdict[str, asyncio.Semaphore](lambda: asyncio.Semaphore(IN_FLIGHT))
 
     async def write(self, write: AnyWrite) -> Outcome:
         """Does it; what may pass by itself is tried again a few times, ever more slowly."""
         what = type(write).__name__
         answer = Answer(200, b"{}")
         for request in requests(write, self._resource_api):
-            async with self._slots:
+            async with self._slots[what]:
                 with SECONDS.labels(what).time():
                     found = await self._send(what, request)
             if not isinstance(found, Answer):
