@@ -72,10 +72,10 @@ class Rehearsal:
 
     def decide(self) -> list[AllocationFact]:
         """All that the allocator has to say now; searches that end at their limit go on."""
-        said: list[AllocationFact] = []
-        for _ in range(1 + MOST_DOUBLINGS):
-            said += self._speak()
+        said = self._speak()
+        while self._limited():
             self.engine.retry_limited()
+            said += self._speak()
         return said
 
     def restart(self) -> None:
@@ -84,14 +84,35 @@ class Rehearsal:
         for record in self.records:
             self.engine.take(record)
 
+    def append(self, event: Envelope) -> None:
+        """The next event of the log, whoever wrote it."""
+        sequence = len(self.records) + 1
+        record = Record(sequence, sequence * SECOND, subject(event.fact), event)
+        self.records.append(record)
+        self._look(self._mirror.take_record(record))
+        self.engine.take(record)
+
     def _speak(self) -> list[AllocationFact]:
         said: list[AllocationFact] = []
+        events: list[Envelope] = []
         while (event := self.engine.next(EPOCH)) is not None:
             assert isinstance(event.fact, AllocationFact)
             said.append(event.fact)
-            self._append(event)
+            events.append(event)
+            if not self.engine.is_amid_group:
+                self._commit(events)
+                events = []
         self._tell()
         return said
+
+    def _commit(self, events: Iterable[Envelope]) -> None:
+        for event in events:
+            self.append(event)
+
+    def _limited(self) -> bool:
+        """Whether a search ended at a limit that is not yet the largest."""
+        refusals = self.engine.state.registers.refusals.view.values()
+        return any(0 < one.limits <= MOST_DOUBLINGS for one in refusals)
 
     def _change(self, change: Change) -> None:
         self._look(self._mirror.take_change(change))
@@ -104,14 +125,7 @@ class Rehearsal:
         while self._due:
             works, self._due = sorted(self._due, key=_rank), {}
             for event in new_facts(self._mirror, works, f"{WRITER}@{EPOCH}"):
-                self._append(event)
-
-    def _append(self, event: Envelope) -> None:
-        sequence = len(self.records) + 1
-        record = Record(sequence, sequence * SECOND, subject(event.fact), event)
-        self.records.append(record)
-        self._look(self._mirror.take_record(record))
-        self.engine.take(record)
+                self.append(event)
 
 
 def _rank(work: Work) -> int:

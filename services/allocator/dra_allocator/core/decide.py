@@ -72,6 +72,8 @@ def decide(state: ClusterState, pod_uid: str, policy: str) -> tuple[Decision, ..
 
 def _decide(state: ClusterState, demand: Demand, policy: str, budget: int) -> tuple[Decision, ...]:
     group = group_key(demand.pod.request)
+    if group is not None and group[1].size < 1:
+        return (refuse_group(demand, "the size must be a number from 1 on"),)
     fellows = fellows_of(state.registers, group) if group is not None else None
     if fellows is None or not fellows.need:
         return (_Attempt(state, demand, policy, budget).run(),)

@@ -1,7 +1,8 @@
 """Pods that are placed together or not at all: who they are, and whether all of them are there.
 
-A group is placed once so many of its pods wait as it lacks to its size. Pods beyond its size, and
-such that lost their place later, are placed alone.
+A group is placed once as many of its pods wait as its size says. Pods beyond its size are placed
+alone. Where some have a place already (a writer ended amid a group, a pod lost its place, others
+have finished), those that wait are placed together, however many they are.
 """
 
 import msgspec
@@ -33,7 +34,8 @@ def fellows_of(registers: Registers, key: GroupKey) -> Fellows:
     placed = sum(uid in registers.placed for uid in members)
     found = (demand_of(registers, uid) for uid in members)
     waiting = sorted((demand for demand in found if demand is not None), key=_order)
-    return Fellows(tuple(waiting), max(0, key[1].size - placed))
+    lacking = max(0, key[1].size - placed)
+    return Fellows(tuple(waiting), min(lacking, len(waiting)) if placed else lacking)
 
 
 def _order(demand: Demand) -> tuple[int, int, str]:

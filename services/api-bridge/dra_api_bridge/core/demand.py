@@ -1,6 +1,7 @@
 """Which facts about claims and pods the log still lacks. At most one for each claim or pod at a time."""
 
 from dra_api_bridge.core.fit import unschedulable
+from dra_api_bridge.core.groups import group_of
 from dra_api_bridge.core.mirror import Mirror, holders, misplaced, same_grant
 from dra_api_bridge.core.objects import Topic, Work, reference
 from dra_api_bridge.core.observed import claim_addresses, is_finished, is_gated
@@ -183,6 +184,7 @@ def _pod_requested(pod: Pod, claims: tuple[ResourceClaim, ...]) -> PodRequested:
         claims=tuple(dict.fromkeys(reference(claim.metadata) for claim in claims)),
         placement=placement(pod.spec),
         priority=pod.spec.priority or 0,
+        group=group_of(pod.metadata),
     )
 
 
