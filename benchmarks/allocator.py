@@ -91,7 +91,8 @@ class Bench:
     def tell(self, facts: Iterable[AnyFact]) -> None:
         """Facts come out of the log, as bytes: so they share nothing with each other."""
         for fact in facts:
-            envelope = Envelope(id=f"bench:{self._sequence}", actor="bench", fact=fact)
+            at = self._sequence
+            envelope = Envelope(id=f"bench:{at}", cause=at, actor="bench", fact=fact)
             self._take(decode(encode(envelope)))
 
     def run(self, order: Order) -> Answer:
