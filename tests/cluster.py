@@ -7,7 +7,13 @@ from dra_allocator.core.engine import Engine
 from dra_allocator.core.replay import new_state
 from dra_allocator.core.state import ClusterState
 from dra_shared.events.allocations import AllocationFact, ClaimAllocated, ClaimUnsatisfiable
-from dra_shared.events.claims import ClaimRequested, ClaimWithdrawn, PodRequested, PodWithdrawn
+from dra_shared.events.claims import (
+    ClaimRequested,
+    ClaimWithdrawn,
+    PodGroupRef,
+    PodRequested,
+    PodWithdrawn,
+)
 from dra_shared.events.cluster import ClassObserved, NodeObserved
 from dra_shared.events.envelope import AnyFact, Envelope
 from dra_shared.events.fact import Placement
@@ -94,13 +100,20 @@ def a_claim(
     )
 
 
-def a_pod(name: str, *claims: str, priority: int = 0, **placement: Any) -> PodRequested:
+def a_pod(
+    name: str,
+    *claims: str,
+    priority: int = 0,
+    group: PodGroupRef | None = None,
+    **placement: Any,
+) -> PodRequested:
     """A pod that uses these claims."""
     return PodRequested(
         pod=ref(name),
         claims=tuple(ref(claim) for claim in claims),
         placement=Placement(**placement),
         priority=priority,
+        group=group,
     )
 
 

@@ -19,6 +19,7 @@ from cluster import (
 )
 from hypothesis import strategies as st
 
+from dra_shared.events.claims import PodGroupRef
 from dra_shared.events.cluster import (
     ClassRemoved,
     NodeRemoved,
@@ -139,6 +140,11 @@ def _in_cluster(what: str, one: int, other: int, number: int) -> tuple[AnyFact, 
     return (table[what],) if what in table else ()
 
 
+def a_group(number: int) -> PodGroupRef:
+    """One of three groups, of two or three pods."""
+    return PodGroupRef(name=f"g{number % 3}", size=2 + number % 2)
+
+
 def _with_claims(story: Story, what: str, one: int, other: int) -> tuple[AnyFact, ...]:
     """What happens to claims and pods; one is only born once. Nothing for other words."""
     number = len(story.records) + 1
@@ -147,6 +153,8 @@ def _with_claims(story: Story, what: str, one: int, other: int) -> tuple[AnyFact
     birth = a_claim(f"c{number}", a_request("r", 1 + other % 2))
     table: dict[str, tuple[AnyFact, ...]] = {
         "pod": (birth, a_pod(f"p{number}", f"c{number}", priority=one % 2, cpu_milli=500 * one)),
+        "member": (birth, a_pod(f"p{number}", f"c{number}", group=a_group(one))),
+        "member on shared claim": (a_pod(f"p{number}", claim, group=a_group(one)),),
         "pod on shared claim": (a_pod(f"p{number}", claim),),
         "pod ends": (ended(_one_of(story.state.registers.pods, other)),),
         "claim ends": (gone(claim),),
@@ -169,7 +177,7 @@ def _one_of(uids: Iterable[str], number: int) -> str:
 
 KINDS = (
     "node", "network pool", "network pool gone", "node gone", "lost", "back", "pool", "pool", "pool gone", "class", "class gone", "rule",
-    "rule gone", "pod", "pod", "pod", "pod on shared claim", "pod ends", "claim ends", "cleared",
+    "rule gone", "pod", "pod", "pod", "pod on shared claim", "member", "member", "member on shared claim", "pod ends", "claim ends", "cleared",
     "refused", "foreign", "new bridge", "speak", "speak", "send", "retry",
 )  # fmt: skip
 

@@ -49,6 +49,9 @@ MOST_DOUBLINGS: Final = 3
 COMPARED: Final = 32
 """Nodes that are compared for a claim with alternatives, once one node was found."""
 
+TRIAL_STEPS: Final = 5
+"""What it costs to place a pod for trial and to take it back, in steps of a search."""
+
 Claims = tuple[FoundClaim, ...]
 Decision = ClaimAllocated | ClaimUnsatisfiable
 
@@ -155,6 +158,7 @@ class _Attempt:
             plan = self._state.plans.plan_of(self._demand)
             for node in self._candidates(plan):
                 for found in self._every(node, plan, purse):
+                    purse.left -= TRIAL_STEPS
                     yield self._allocated(node, found)
                 if purse.left <= 0:
                     return

@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from dra_allocator.core.demand import Demand, demand_of
+from dra_allocator.core.search.outcome import ClaimError
 from dra_allocator.core.state import ClusterState
 from dra_allocator.core.where import allowed_nodes
 from dra_shared.events.allocations import ClaimAllocated, ClaimUnsatisfiable
@@ -142,8 +143,13 @@ def _look(state: ClusterState, fact: ClaimAllocated, claim: int, number: int) ->
 
 
 def _exceeds(state: ClusterState, demand: Demand, number: int) -> bool:
+    """Whether so many pods that ask for this are too many; one is, if no node can help it."""
+    try:
+        needs = state.plans.plan_of(demand).needs
+    except ClaimError:
+        return True
     allowed = allowed_nodes(state.nodes, state.registers, demand)
-    for wanted in state.plans.plan_of(demand).needs:
+    for wanted in needs:
         if wanted.admin or wanted.count is None:
             continue
         counts, room, times = state.counts.of(wanted.shape), 0, 1
