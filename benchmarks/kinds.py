@@ -1,5 +1,6 @@
 """The kinds of claims that the allocator benchmarks ask for, and the nodes that can serve them."""
 
+import uuid
 from collections.abc import Callable
 from typing import Final
 
@@ -26,11 +27,12 @@ PARTITIONS: Final = (("whole", 4), ("three", 3), *(("half", 2),) * 2, *(("quarte
 
 
 class Kind(msgspec.Struct, frozen=True, kw_only=True):
-    """A kind of claim, and of node. `slots`: the places of the devices that one claim gets."""
+    """A kind of claim, and of node. `device`: by the names of its node and its place
+    there. `slots`: the places of the devices that one claim gets."""
 
     title: str
     claim: kube.ResourceClaimSpec
-    device: Callable[[int], Device]
+    device: Callable[[str, int], Device]
     slots: tuple[tuple[int, ...], ...]
     counters: tuple[CounterSet, ...] = ()
 
@@ -50,37 +52,45 @@ def _claim(*, match: str = "", **exactly: object) -> kube.ResourceClaimSpec:
     )
 
 
-def _gpu(number: int) -> Device:
+def _serial(node: str, number: int) -> DeviceAttribute:
+    """No two devices of a cluster are alike."""
+    return DeviceAttribute(string=str(uuid.uuid5(uuid.NAMESPACE_OID, f"{node}/{number}")))
+
+
+def _gpu(node: str, number: int) -> Device:
     return Device(
         name=f"gpu-{number}",
         attributes={
             "model": DeviceAttribute(string="LATEST-GPU"),
             "numa": DeviceAttribute(integer=number // 4),
-            "uuid": DeviceAttribute(string=f"gpu-18db0e85-99e9-c746-8531-ffeb86328b{number:02}"),
+            "uuid": _serial(node, number),
         },
         capacity={"memory": DeviceCapacity(value="80Gi")},
     )
 
 
-def _shared_gpu(number: int) -> Device:
+def _shared_gpu(node: str, number: int) -> Device:
     policy = CapacityRequestPolicy(
         default="80Gi", valid_range=CapacityRange(min="1Gi", max="80Gi", step="1Gi")
     )
     return msgspec.structs.replace(
-        _gpu(number),
+        _gpu(node, number),
         capacity={"memory": DeviceCapacity(value="80Gi", request_policy=policy)},
         allow_multiple_allocations=True,
     )
 
 
-def _partition(number: int) -> Device:
+def _partition(node: str, number: int) -> Device:
     profile, amount = PARTITIONS[number]
     taken = DeviceCounterConsumption(
         counter_set="gpu", counters={"slices": Counter(value=str(amount))}
     )
     return Device(
         name=f"{profile}-{number}",
-        attributes={"profile": DeviceAttribute(string=profile)},
+        attributes={
+            "profile": DeviceAttribute(string=profile),
+            "uuid": _serial(node, number),
+        },
         capacity={"memory": DeviceCapacity(value=f"{20 * amount}Gi")},
         consumes_counters=(taken,),
     )

@@ -61,7 +61,7 @@ def ref(name: str) -> ObjectRef:
 
 def slices(kind: Kind, node: str) -> tuple[ResourceSliceSpec, ...]:
     """The slices of a node's pool; counters stand in one of their own, as the API wants it."""
-    devices = tuple(kind.device(number) for number in range(DEVICES))
+    devices = tuple(kind.device(node, number) for number in range(DEVICES))
     parts = [{"shared_counters": kind.counters}] if kind.counters else []
     parts.append({"devices": devices})
     pool = ResourcePool(name=node, generation=1, resource_slice_count=len(parts))
@@ -156,7 +156,7 @@ def as_objects(workload: Workload, path: Path) -> None:
 
 
 def _holding(kind: Kind, name: str, node: str, slot: tuple[int, ...]) -> Held:
-    pairs = [_result(kind.device(place), node, name) for place in slot]
+    pairs = [_result(kind.device(node, place), node, name) for place in slot]
     return Held(name, node, tuple(one for one, _ in pairs), tuple(cost for _, cost in pairs))
 
 
