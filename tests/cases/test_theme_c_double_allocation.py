@@ -172,3 +172,24 @@ def test_row_46_the_device_of_a_finished_pod_is_free_when_its_claim_is_given_bac
 
 def _as_written(result: object) -> Object:
     return {name: getattr(result, name) for name in ("request", "driver", "pool", "device")}
+
+
+BUS_ID = "resource.kubernetes.io/pciBusID"
+
+
+def a_card(name: str, bus_id: str = "0000:41:00.0") -> Object:
+    return a_device(name, attributes={BUS_ID: bus_id})
+
+
+def test_row_47_a_card_that_two_drivers_publish_is_made_known() -> None:
+    lab = Lab(
+        a_slice("n1", [a_card("d0"), a_card("part0", "0000:42:00.0")], driver="drv-a"),
+        a_slice("n1", [a_card("e0"), a_card("e1", "0000:43:00.0")], driver="drv-b"),
+        a_slice("n2", [a_card("f0"), a_card("f1")], driver="drv-b"),
+    )
+    cards = lab.rehearsal.engine.state.cards
+    ((card, devices),) = cards.twice.items()
+    assert card == ("n1", "0000:41:00.0")
+    assert [str(device) for device in devices] == ["drv-a/n1/d0", "drv-b/n1/e0"]
+    lab.apply(a_slice("n1", [a_card("e1", "0000:43:00.0")], driver="drv-b", generation=2))
+    assert cards.twice == {}

@@ -96,6 +96,9 @@ def command(  # noqa: PLR0913 - one per option, that is how click calls
     rehearsal = Rehearsal(_features(release, overrides), policy)
     rehearsal.show(*objects)
     decisions = last_words(rehearsal.decide())
+    for card, devices in sorted(rehearsal.engine.state.cards.twice.items()):
+        both = " and ".join(map(str, devices))
+        click.echo(f"warning: {both} are one card, {card.bus_id} of {card.node}", err=True)
     if explain:
         show_document([msgspec.to_builtins(explained(one)) for one in decisions], "json")
     else:

@@ -4,12 +4,23 @@ The fold is that of the services' own cores; only what no service needs to know 
 claims are set up, and where.
 """
 
+from typing import NamedTuple
+
+from dra_allocator.core.cards import Cards
 from dra_allocator.core.evolve import evolve
 from dra_allocator.core.registers import Registers, state_hash
 from dra_inventory.core.inventory import Inventory
+from dra_shared.events.allocations import Cost
 from dra_shared.events.nodes import ClaimPrepared, ClaimUnprepared
-from dra_shared.ids import DeviceId
+from dra_shared.ids import DeviceId, ObjectRef
 from dra_shared.log.protocol import Record
+
+
+class Holder(NamedTuple):
+    """A claim that has a device, and what that takes of it."""
+
+    claim: ObjectRef
+    cost: Cost
 
 
 class Picture:
@@ -46,11 +57,22 @@ class Picture:
         """The hash that the inventory's state has here."""
         return self.inventory.state_hash()
 
-    def holders(self) -> dict[DeviceId, list[str]]:
+    def same_cards(self) -> dict[DeviceId, tuple[str, ...]]:
+        """Which devices of other drivers are the same card as a device."""
+        cards = Cards()
+        for key in {*self.registers.pools, *self.registers.foreign}:
+            cards.read(self.registers, key)
+        return {
+            device: tuple(str(other) for other in devices if other.driver != device.driver)
+            for devices in cards.twice.values()
+            for device in devices
+        }
+
+    def holders(self) -> dict[DeviceId, list[Holder]]:
         """Which claims hold each device; admin access holds nothing."""
-        found: dict[DeviceId, list[str]] = {}
+        found: dict[DeviceId, list[Holder]] = {}
         for _, holding in sorted(self.registers.holdings.items()):
             for cost in holding.costs:
                 if not cost.admin:
-                    found.setdefault(cost.device, []).append(str(holding.claim))
+                    found.setdefault(cost.device, []).append(Holder(holding.claim, cost))
         return found

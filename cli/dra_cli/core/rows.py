@@ -1,15 +1,18 @@
 """The rows of `dra get`, one struct per table; its fields are the columns."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
 import msgspec
 
-from dra_cli.core.picture import Picture
+from dra_allocator.core.taint_rules import tainted
+from dra_cli.core.picture import Holder, Picture
 from dra_shared.events.pools import PoolPublished
 from dra_shared.ids import DeviceId
-from dra_shared.kube.devices import Device, ResourceSliceSpec
+from dra_shared.kube.devices import Device, ResourceSlice, ResourceSliceSpec
+from dra_shared.quantity import parse_quantity
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -17,7 +20,11 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DeviceRow(Row, frozen=True, kw_only=True):
-    """A device that is offered. State: free, held, shared, or tainted (and held by nobody)."""
+    """A device that is offered. State: free, held, shared, or tainted (and held by nobody).
+
+    `left`: of its capacities, where shares take parts of them. `same_card`: devices of other
+    drivers that are the same card.
+    """
 
     driver: str
     pool: str
@@ -26,10 +33,15 @@ class DeviceRow(Row, frozen=True, kw_only=True):
     node: str | None
     claims: tuple[str, ...]
     taints: tuple[str, ...]
+    left: tuple[str, ...] = ()
+    same_card: tuple[str, ...] = ()
 
 
 class PoolRow(Row, frozen=True, kw_only=True):
-    """A pool, ours or another driver's. State: offered, or why it was withdrawn."""
+    """A pool, ours or another driver's. State: offered, or why it was withdrawn.
+
+    Each of its devices is held (whole, or some share of it), tainted, or free.
+    """
 
     driver: str
     pool: str
@@ -38,6 +50,8 @@ class PoolRow(Row, frozen=True, kw_only=True):
     generation: int
     slices: int
     devices: int
+    held: int
+    tainted: int
     free: int
 
 
@@ -67,10 +81,10 @@ class NodeRow(Row, frozen=True, kw_only=True):
 
 def device_rows(picture: Picture) -> Iterator[DeviceRow]:
     """All devices that are offered, in the order of driver and pool."""
-    holders = picture.holders()
+    holders, same = picture.holders(), picture.same_cards()
     for part, device in _offered(picture):
         identity = DeviceId(part.driver, part.pool.name, device.name)
-        claims = tuple(sorted(holders.get(identity, ())))
+        claims = tuple(sorted(str(holder.claim) for holder in holders.get(identity, ())))
         yield DeviceRow(
             driver=part.driver,
             pool=part.pool.name,
@@ -79,18 +93,21 @@ def device_rows(picture: Picture) -> Iterator[DeviceRow]:
             node=part.node_name or device.node_name,
             claims=claims,
             taints=tuple(f"{taint.key}:{taint.effect}" for taint in device.taints or ()),
+            left=_left(device, holders.get(identity, ())),
+            same_card=same.get(identity, ()),
         )
 
 
 def pool_rows(picture: Picture) -> Iterator[PoolRow]:
     """All pools that there are or were, in the order of driver and pool."""
-    holders = picture.holders()
+    states: dict[tuple[str, str], Counter[str]] = {}
+    for row in device_rows(picture):
+        states.setdefault((row.driver, row.pool), Counter())[row.state] += 1
     editions = _editions(picture)
     for key in sorted({*editions, *picture.inventory.pools}):
         slices = editions.get(key, ())
         own = picture.inventory.pools.get(key)
-        devices = [device for part in slices for device in part.devices or ()]
-        held = sum(DeviceId(*key, device.name) in holders for device in devices)
+        devices = states.get(key, Counter())
         yield PoolRow(
             driver=key[0],
             pool=key[1],
@@ -98,8 +115,10 @@ def pool_rows(picture: Picture) -> Iterator[PoolRow]:
             node=own.node if own else next((part.node_name for part in slices), None),
             generation=max((part.pool.generation for part in slices), default=0),
             slices=len(slices),
-            devices=len(devices),
-            free=len(devices) - held,
+            devices=devices.total(),
+            held=devices["held"] + devices["shared"],
+            tainted=devices["tainted"],
+            free=devices["free"],
         )
 
 
@@ -161,10 +180,23 @@ def _editions(picture: Picture) -> dict[tuple[str, str], tuple[ResourceSliceSpec
 
 
 def _offered(picture: Picture) -> Iterator[tuple[ResourceSliceSpec, Device]]:
+    rules = [rule for _, rule in sorted(picture.registers.taint_rules.items())]
     for _, slices in sorted(_editions(picture).items()):
         for part in slices:
-            for device in part.devices or ():
-                yield part, device
+            spec = tainted(ResourceSlice(spec=part), rules).spec
+            for device in spec.devices or ():
+                yield spec, device
+
+
+def _left(device: Device, holders: Sequence[Holder]) -> tuple[str, ...]:
+    """What shares of the device leave of its capacities."""
+    shares = [holder.cost for holder in holders if holder.cost.share_id is not None]
+    left = {name: parse_quantity(c.value) for name, c in (device.capacity or {}).items()}
+    for share in shares:
+        for name, amount in share.capacity.items():
+            if name in left:
+                left[name] -= parse_quantity(amount)
+    return tuple(f"{name} {amount}" for name, amount in left.items()) if shares else ()
 
 
 def _device_state(device: Device, claims: tuple[str, ...]) -> str:

@@ -10,9 +10,10 @@ from typing import Final
 
 import structlog
 
+from dra_allocator.core.cards import Card
 from dra_allocator.core.engine import WRITER, Engine
 from dra_allocator.core.replay import new_state
-from dra_allocator.edge.telling import DECISION_SECONDS, LAG, WAITING, tell
+from dra_allocator.edge.telling import DECISION_SECONDS, LAG, WAITING, tell, tell_cards
 from dra_allocator.settings import AllocatorSettings
 from dra_shared.events import subjects
 from dra_shared.events.envelope import Envelope
@@ -64,6 +65,7 @@ class Service:
         self._turn = asyncio.Lock()
         self._outbox: list[Envelope] = []
         self._filled = asyncio.Event()
+        self._cards: set[Card] = set()
         self._applied = 0
         self._changed_at = 0.0
 
@@ -106,6 +108,7 @@ class Service:
             self._outbox += said
             self._filled.set()
         WAITING.set(engine.waiting)
+        tell_cards(engine.state.cards.twice, self._cards)
 
     def _some_decisions(self, epoch: int) -> list[Envelope]:
         said: list[Envelope] = []

@@ -215,3 +215,13 @@ def test_a_pod_whose_claim_is_being_deleted_is_said_to_wait(tmp_path: Path) -> N
     result = dra("allocate", "-f", a_file(tmp_path, *CLUSTER, claim))
     assert result.exit_code == 1
     assert "pod ns1/c1 waits: a claim of it is being deleted, or is not its own" in result.stderr
+
+
+def test_a_card_that_two_drivers_publish_is_warned_of(tmp_path: Path) -> None:
+    card = {"attributes": {"resource.kubernetes.io/pciBusID": "0000:41:00.0"}}
+    slices = [a_slice("n1", [a_device("d0", **card)], driver=f"drv-{each}") for each in "ab"]
+    result = dra("allocate", "-f", a_file(tmp_path, *slices))
+    assert result.exit_code == 0
+    assert result.stderr == (
+        "warning: drv-a/n1/d0 and drv-b/n1/d0 are one card, 0000:41:00.0 of n1\n"
+    )

@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from dra_allocator.core.cards import Cards
 from dra_allocator.core.counts import CountBook
 from dra_allocator.core.demand import Demand
 from dra_allocator.core.evolve import evolve, undo
@@ -51,6 +52,7 @@ class ClusterState:
         self.in_use = InUse()
         self.touched = Touched()
         self.pools = PoolBook(self.registers)
+        self.cards = Cards()
         self.nodes = NodeBook(self.registers, self.touched)
         self.plans = PlanBook(lambda claims: self.problem(NOWHERE, (), claims))
         self._reasons: dict[bytes, ReasonBook] = {}
@@ -217,6 +219,7 @@ def _liveness(state: ClusterState, change: Change) -> None:
 
 def _pool(state: ClusterState, change: Change) -> None:
     state.reread_pool(change.key)
+    state.cards.read(state.registers, change.key)
 
 
 def _taint_rule(state: ClusterState, change: Change) -> None:
