@@ -4,7 +4,7 @@ Decisions are applied at once, before they stand in the log; when they come back
 are recognised and only counted as seen. No I/O, no clock: who calls it reads, commits and waits.
 """
 
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Iterable
 from typing import Final
 
@@ -39,7 +39,8 @@ class Engine:
         self._policy = policy
         self._queue = Queue()
         self._pods_by_claim: dict[str, set[str]] = {}
-        self._owed: dict[str, None] = {}
+        self._owed: OrderedDict[str, None] = OrderedDict()
+        """Ordered so that taking the first costs the same however many there were."""
         self._limited: dict[str, tuple[int, int]] = {}
         """Pods at their search limit: the turn, and the number of news, that they wait for."""
         self._turn = 0
@@ -108,8 +109,7 @@ class Engine:
 
     def _next_settlement(self) -> AllocationFact | None:
         while self._owed:
-            uid = next(iter(self._owed))
-            del self._owed[uid]
+            uid, _ = self._owed.popitem(last=False)
             fact = settle(self.state, uid)
             if fact is not None:
                 return fact
