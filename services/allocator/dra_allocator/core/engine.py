@@ -13,7 +13,7 @@ from dra_allocator.core.demand import Demand, demand_of
 from dra_allocator.core.groups import Fellows, fellows_of
 from dra_allocator.core.queue import Queue
 from dra_allocator.core.registers import Change, Refused, group_key
-from dra_allocator.core.settle import settle
+from dra_allocator.core.settle import may_owe, settle
 from dra_allocator.core.state import ClusterState
 from dra_allocator.core.wakeups import Topic, topics_in, topics_of
 from dra_shared.events.allocations import (
@@ -170,7 +170,7 @@ class Engine:
                 case "placed":
                     self._follow_placed(change)
                 case "claims" | "shown" | "write_refused" | "holdings":
-                    if owing:
+                    if owing and may_owe(self.state.registers, change.key):
                         self._owed[change.key] = None
                     self._ask_again(self._pods_by_claim.get(change.key, ()))
                 case "unfit":

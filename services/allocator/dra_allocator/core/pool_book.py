@@ -1,6 +1,7 @@
-"""All pools, read once, and what each node sees of them. Kept until a fact changes one of them.
+"""All pools, and what each node sees of them.
 
-Knows nothing of claims or of what is in use.
+Read when somebody asks and kept until a fact changes one of them. Knows nothing of claims or of
+what is in use.
 """
 
 from collections.abc import Hashable
@@ -17,7 +18,6 @@ from dra_allocator.core.search.pools import (
     Pool,
     PoolId,
     PoolSlices,
-    read_pool,
     search_order,
     seen_from,
 )
@@ -99,7 +99,7 @@ class PoolBook:
         self._wide_views.pop(id_, None)
         self._wide_contents.pop(id_, None)
         slices = self._slices_of(key)
-        after = read_pool(id_, slices, self.features()) if slices else None
+        after = PoolSlices(id_, slices, self.features()) if slices else None
         if after is not None:
             self._groups[id_] = after
         concerned = _nodes_of(before, after)

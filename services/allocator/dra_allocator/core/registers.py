@@ -6,7 +6,7 @@ once, before they come back through the log. `evolve` is the only function that 
 """
 
 import hashlib
-from collections.abc import Hashable, ItemsView, Iterator
+from collections.abc import Hashable, ItemsView, Iterable, Iterator
 from types import MappingProxyType
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
@@ -104,9 +104,9 @@ class Register(Generic[K, V]):
         self._values: dict[K, V] = {}
         self.view = MappingProxyType(self._values)
         """The values for those who may only read."""
-        self._digests: dict[K, int] = {}
-        self._stale: set[K] = set()
         self._sum = 0
+        self._uncounted: dict[K, V | None] = {}
+        """Keys that changed, each with the value that the sum still counts."""
 
     def put(self, key: K, value: V) -> None:
         """Sets the value and notes the change; an equal value changes nothing."""
@@ -138,23 +138,31 @@ class Register(Generic[K, V]):
     def __len__(self) -> int:
         return len(self._values)
 
+    def fill(self, values: Iterable[tuple[K, V]], digest: int) -> None:
+        """Fills an empty register with contents whose digest is known; each is a change."""
+        self._values.update(values)
+        self._sum = digest
+        self._changes += [Change(self.name, key, None, new) for key, new in self._values.items()]
+
     def digest(self) -> int:
         """A number that depends on the contents alone: equal contents, equal digest."""
-        for key in self._stale:
-            self._sum -= self._digests.pop(key, 0)
-            if key in self._values:
-                self._digests[key] = entry = self._hash(key)
-                self._sum += entry
-        self._stale.clear()
+        for key, old in self._uncounted.items():
+            self._sum += self._hash(key, self._values.get(key)) - self._hash(key, old)
+        self._uncounted.clear()
         self._sum %= _MODULUS
         return self._sum
 
     def _note(self, key: K, old: V | None, new: V | None) -> None:
-        self._stale.add(key)
+        if new is None and self._uncounted.get(key, old) is None:
+            del self._uncounted[key]
+        else:
+            self._uncounted.setdefault(key, old)
         self._changes.append(Change(self.name, key, old, new))
 
-    def _hash(self, key: K) -> int:
-        entry = _ENCODER.encode((self.name, key, self._values[key]))
+    def _hash(self, key: K, value: V | None) -> int:
+        if value is None:
+            return 0
+        entry = _ENCODER.encode((self.name, key, value))
         return int.from_bytes(hashlib.blake2b(entry, digest_size=16).digest(), "big")
 
 

@@ -40,6 +40,15 @@ def settle(state: ClusterState, claim_uid: str) -> Settlement | None:
     return ClaimReleased(claim=holding.claim, node=holding.node, reason=reason)
 
 
+def may_owe(registers: Registers, claim_uid: str) -> bool:
+    """Whether `settle` has to look at the claim: for most, nothing but our own decision is known."""
+    return (
+        claim_uid not in registers.claims
+        or claim_uid in registers.shown
+        or claim_uid in registers.write_refused
+    )
+
+
 def _is_foreign_news(holding: Holding | None, shown: Shown) -> bool:
     if shown.allocation is None:
         return False

@@ -6,6 +6,7 @@ of them (`Pool`) may be kept too. Nothing here knows requests or what is in use.
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from functools import cached_property
 from typing import NamedTuple
 
 import msgspec
@@ -49,16 +50,25 @@ class SliceOfPool(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         return self.slice.spec.pool.generation
 
 
-class PoolSlices(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+class PoolSlices:
     """All slices of one pool in the whole cluster, ordered by object name.
 
-    `node_names` are the only nodes that can see the pool; None where selectors decide.
+    `node_names` are the only nodes that can see the pool; None where selectors decide. Devices are
+    read when they are first asked for: after a restart most editions have been replaced by then.
     """
 
-    id: PoolId
-    slices: tuple[SliceOfPool, ...]
-    node_names: frozenset[str] | None
-    features: Features
+    def __init__(self, id_: PoolId, slices: Iterable[ResourceSlice], features: Features) -> None:
+        self.id = id_
+        self.features = features
+        self._slices = sorted(slices, key=lambda slice_: slice_.metadata.name)
+        known = [slice_.spec for slice_ in self._slices if _is_known(slice_.spec, features)]
+        names = [spec.node_name for spec in known]
+        self.node_names = frozenset(name for name in names if name) if all(names) else None
+
+    @cached_property
+    def slices(self) -> tuple[SliceOfPool, ...]:
+        """The slices, read."""
+        return tuple(_read_slice(slice_, self.features) for slice_ in self._slices)
 
 
 class Pool(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -96,24 +106,11 @@ def pools_for_node(
 def group_slices(
     slices: Iterable[ResourceSlice], features: Features
 ) -> Mapping[PoolId, PoolSlices]:
-    """Give all slices by pool, read."""
+    """Give all slices by pool."""
     groups: dict[PoolId, list[ResourceSlice]] = {}
     for slice_ in slices:
         groups.setdefault(PoolId(slice_.spec.driver, slice_.spec.pool.name), []).append(slice_)
-    return {id_: read_pool(id_, group, features) for id_, group in groups.items()}
-
-
-def read_pool(id_: PoolId, slices: Iterable[ResourceSlice], features: Features) -> PoolSlices:
-    """Give one pool's slices, read; the answer holds until one of them changes."""
-    ordered = sorted(slices, key=lambda slice_: slice_.metadata.name)
-    known = [slice_ for slice_ in ordered if _is_known(slice_.spec, features)]
-    names = [slice_.spec.node_name for slice_ in known]
-    return PoolSlices(
-        id=id_,
-        slices=tuple(_read_slice(slice_, features) for slice_ in ordered),
-        node_names=frozenset(name for name in names if name) if all(names) else None,
-        features=features,
-    )
+    return {id_: PoolSlices(id_, group, features) for id_, group in groups.items()}
 
 
 def search_order(pools: Iterable[Pool]) -> tuple[Pool, ...]:
