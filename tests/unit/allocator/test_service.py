@@ -1,7 +1,7 @@
 """The loop that joins the allocator to a log: in memory here, on NATS in the integration tests."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 import pytest
@@ -14,10 +14,12 @@ from dra_allocator.core.verify import verify
 from dra_allocator.service import Service
 from dra_allocator.settings import AllocatorSettings
 from dra_shared.events.allocations import ClaimAllocated, ClaimReleased
+from dra_shared.events.claims import PodGroupRef
 from dra_shared.events.envelope import AnyFact, Envelope, UnknownFact
+from dra_shared.events.fact import Fact
 from dra_shared.events.writers import StateRecorded
 from dra_shared.log.memory import MemoryLog
-from dra_shared.log.protocol import FencedError, Record
+from dra_shared.log.protocol import Epoch, FencedError, Record
 from dra_shared.runtime.endpoint import Readiness
 from dra_shared.runtime.parked import NewerReleaseError
 
@@ -127,3 +129,31 @@ async def test_a_fact_of_a_later_release_stops_it() -> None:
         log._journal.add(Record(1, 0, "dra.cluster.x", envelope))
         with pytest.RaisesGroup(NewerReleaseError):
             await task
+
+
+class Commits(MemoryLog):
+    """A log that remembers which events came together."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.of_allocator: list[list[Fact]] = []
+
+    async def commit(
+        self, events: Sequence[Envelope], *, epoch: Epoch | None = None
+    ) -> tuple[int, ...]:
+        if epoch is not None:
+            self.of_allocator.append([event.fact for event in events])
+        return await super().commit(events, epoch=epoch)
+
+
+async def test_the_decisions_on_a_group_are_committed_together_however_many_they_are() -> None:
+    log = Commits()
+    size = 300
+    await a_cluster(log, devices=size)
+    group = PodGroupRef(name="g", size=size)
+    for number in range(size):
+        await tell(log, a_claim(f"c{number}"), a_pod(f"p{number}", f"c{number}", group=group))
+    async with allocator(log):
+        await until(lambda: found(log, ClaimAllocated, size), "all are placed")
+    sizes = [sum(isinstance(f, ClaimAllocated) for f in commit) for commit in log.of_allocator]
+    assert [number for number in sizes if number] == [size]

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
+import pytest
 from cluster import (
     DRIVER,
     Story,
@@ -161,3 +162,16 @@ def test_a_group_is_refused_when_no_node_can_ever_help_one_of_its_pods() -> None
         assert placed(story.decide()) == {}
         assert not story.state.registers.holdings
         assert list(verify(story.records)) == []
+
+
+@pytest.mark.parametrize("written", [1, 2])
+def test_what_a_writer_left_of_a_group_is_placed_by_the_next(written: int) -> None:
+    story = a_group(["aa", "aa"], [[(1, "a")]] * 3)
+    story.speak()
+    for event in story.unsent[:written]:
+        story.append(event)
+    successor = Story()
+    for record in story.records:
+        successor.append(record.envelope)
+    assert len(placed(successor.decide())) == 3 - written
+    assert list(verify(successor.records)) == []
