@@ -93,8 +93,7 @@ async def whole_system(
         kubeconfig=plane.kubeconfig(Identity.BRIDGE),
         kubelets=bool(agents),
         kubelet_kubeconfig=plane.kubeconfig(Identity.ADMIN),
-        environment=fleet.SILENT_FOR_EVER if not agents else {},
-        **layout,
+        **({"environment": {} if agents else fleet.SILENT_FOR_EVER} | layout),
     )
     try:
         async with LocalSystem(folder, made) as system:
