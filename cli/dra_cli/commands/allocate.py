@@ -143,7 +143,9 @@ def _features(release: str | None, overrides: str) -> FeaturesObserved:
 
 def _print(changed: list[dict[str, object]]) -> None:
     if changed:
-        click.echo(yaml.safe_dump_all(changed, sort_keys=False, allow_unicode=True), nl=False)
+        dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+        text = yaml.dump_all(changed, Dumper=dumper, sort_keys=False, allow_unicode=True)
+        click.echo(text, nl=False)
 
 
 def _judge(pods: Sequence[Pod], decisions: Sequence[Decision]) -> None:

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
 import yaml
 
@@ -11,6 +11,18 @@ from dra_cli.core.manifests import BadManifestError, Document
 
 STDIN: Final = "-"
 SUFFIXES: Final = (".yaml", ".yml", ".json")
+
+
+TIMESTAMP: Final = "tag:yaml.org,2002:timestamp"
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc] # either is one
+    """Reads times as the text that they are in Kubernetes; ten times faster where libyaml is."""
+
+    yaml_implicit_resolvers: ClassVar = {
+        first: [(tag, form) for tag, form in resolvers if tag != TIMESTAMP]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
 
 
 class NoManifestsError(Exception):
@@ -45,7 +57,7 @@ def _files(path: Path) -> list[Path]:
 def _parsed(file: str, text: bytes) -> Iterator[Document]:
     number = 0
     try:
-        for content in yaml.safe_load_all(text):
+        for content in yaml.load_all(text, _Loader):
             number += 1
             yield Document(file, number, content)
     except yaml.YAMLError as error:

@@ -201,6 +201,14 @@ def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
     assert "has no file that ends in .yaml" in dra("allocate", "-f", str(tmp_path)).stderr
 
 
+def test_times_are_text_with_and_without_quotes(tmp_path: Path) -> None:
+    rule = an_object("DeviceTaintRule", "t", spec={"deviceSelector": {"driver": "x"}})
+    rule["spec"]["taint"] = {"key": "k", "effect": "NoSchedule", "timeAdded": "SOON"}
+    file = Path(a_file(tmp_path, *CLUSTER, rule, a_claim("c1")))
+    file.write_text(file.read_text().replace("SOON", "2026-11-30T15:00:00Z"))
+    assert dra("allocate", "-f", str(file)).exit_code == 0
+
+
 def test_an_unknown_field_may_be_left_out(tmp_path: Path) -> None:
     result = dra("allocate", "-f", a_file(tmp_path, *CLUSTER, _broken("cuont", 2)), "--lenient")
     assert result.exit_code == 0
