@@ -31,7 +31,8 @@ from dra_shared.events.subjects import subject
 from dra_shared.log.protocol import Record
 
 POLICY = "pack"
-SECOND = 1_000_000_000
+APART = 1_000_000
+"""Nanoseconds from one record to the next."""
 HEAD = (
     f"{'kind':10} {'nodes':>6} {'fill':>5} {'decisions/s':>12} {'p50 us':>8} {'p99 us':>8} "
     f"{'longest':>9} {'first ms':>9} {'cycles/s':>9} {'RSS MB':>7}"
@@ -147,7 +148,7 @@ class Bench:
     def _take(self, envelope: Envelope) -> None:
         self._sequence += 1
         at = self._sequence
-        self.engine.take(Record(at, at * SECOND, subject(envelope.fact), envelope))
+        self.engine.take(Record(at, at * APART, subject(envelope.fact), envelope))
 
 
 def resident_megabytes() -> float:

@@ -1,7 +1,7 @@
 """How many devices of each node are free for a shape of request: the index that finds a node.
 
-A count is an upper bound of what a search can find there, and exact for whole devices without
-shared counters. Nodes stand in one mask per count, so that the next fitting node is one operation
+A count is an upper bound of what a search can find there: devices that would do one by one, as
+far as whole devices, capacity and counters go. Nodes stand in one mask per count, so that the next fitting node is one operation
 on a whole number and no node is looked at that cannot be it. Pools that many nodes see are counted
 once, when asked, for all their nodes.
 """
@@ -15,9 +15,11 @@ from dra_allocator.core.pool_book import MOST_CONTENTS, PoolBook
 from dra_allocator.core.search.candidates import candidates
 from dra_allocator.core.search.in_use import InUse
 from dra_allocator.core.search.nodes import NodeView
+from dra_allocator.core.search.offers import bits
 from dra_allocator.core.search.pools import Pool
 from dra_allocator.core.search.selectors import Selectors
-from dra_allocator.core.search.shapes import RequestShape
+from dra_allocator.core.search.shapes import Candidates, RequestShape
+from dra_allocator.core.search.trial import PoolTrial
 from dra_allocator.core.touched import Touched
 
 MOST_SHAPES: Final = 256
@@ -68,7 +70,7 @@ class Offer:
         self._shape = shape
         self._selectors = selectors
         self._in_use = in_use
-        self._masks: dict[int, int] = {}
+        self._found: dict[int, Candidates] = {}
 
     def local(self, node: NodeView) -> int:
         """Free devices in the pools that only this node sees."""
@@ -85,8 +87,27 @@ class Offer:
 
     def free(self, pool: Pool, content: int) -> int:
         """Free devices of a pool."""
-        held = busy(pool, self._in_use) if self._in_use is not None else 0
-        return (self._mask(pool, content) & ~held).bit_count()
+        found = self._candidates(pool, content)
+        mask = found.usable | found.failed
+        if self._in_use is None:
+            return mask.bit_count()
+        mask &= ~busy(pool, self._in_use)
+        if found.consumed or pool.counters:
+            mask &= ~self._spent(pool, found)
+        return mask.bit_count()
+
+    def _spent(self, pool: Pool, found: Candidates) -> int:
+        """The devices of which too little is left, as a mask; those that are an error are not."""
+        assert self._in_use is not None
+        trial = PoolTrial(pool, self._in_use.of(pool.id), 0)
+        mask = 0
+        for place in bits(found.usable & ~found.failed):
+            consumed = found.consumed.get(place, {})
+            if trial.lacks_capacity(place, consumed, admin=False) or not trial.is_available(
+                place, admin=False
+            ):
+                mask |= 1 << place
+        return mask
 
     def _sound(self, node: NodeView, *, wide: bool) -> Iterator[tuple[Pool, int]]:
         contents = self._pools.contents_of(node)
@@ -94,15 +115,14 @@ class Offer:
             if pool.fault is None and self._pools.is_wide(pool.id) is wide:
                 yield pool, content
 
-    def _mask(self, pool: Pool, content: int) -> int:
+    def _candidates(self, pool: Pool, content: int) -> Candidates:
         """Devices that may serve the shape, worked out once for pools with equal contents."""
-        mask = self._masks.get(content)
-        if mask is None:
-            if len(self._masks) >= MOST_CONTENTS:
-                self._masks.clear()
-            found = candidates(pool, self._shape, self._selectors)
-            mask = self._masks[content] = found.usable | found.failed
-        return mask
+        found = self._found.get(content)
+        if found is None:
+            if len(self._found) >= MOST_CONTENTS:
+                self._found.clear()
+            found = self._found[content] = candidates(pool, self._shape, self._selectors)
+        return found
 
 
 class FreeCounts:

@@ -43,7 +43,7 @@ class Offers:
         """Give the devices to try, in order. Raises ClaimError at one that is an error."""
         for number, mask in self._masks(wanted, start):
             errors = self.candidates(number, wanted).errors
-            for device in _bits(mask):
+            for device in bits(mask):
                 if device in errors:
                     raise errors[device]
                 yield Place(number, device)
@@ -77,7 +77,7 @@ class Offers:
             yield number, mask >> start.device << start.device if number == start.pool else mask
 
 
-def _bits(mask: int) -> Iterator[int]:
+def bits(mask: int) -> Iterator[int]:
     """Give the places of the bits that are set, lowest first."""
     while mask:
         yield (mask & -mask).bit_length() - 1
