@@ -10,9 +10,10 @@ from typing import Final
 from kube_cel.checked import Checked, Resolution, Scope
 from kube_cel.declarations import Function, Overload
 from kube_cel.errors import ExpressionFault
+from kube_cel.faults import field_mismatch, mismatch, no_overload, undeclared
 from kube_cel.inference import Inference, instantiated, less_specific
 from kube_cel.messages import ENUM_VALUES, MESSAGES
-from kube_cel.parts import field_type, loop_variable_types
+from kube_cel.parts import field_type, loop_variable_types, optional_field_type
 from kube_cel.syntax import (
     Call,
     Comprehension,
@@ -40,7 +41,6 @@ from kube_cel.types import (
     is_optional,
     list_of,
     map_of,
-    optional_of,
     type_of,
     weight,
 )
@@ -111,46 +111,46 @@ class Checker:
     def _ident(self, node: Node, name: str) -> Type:
         found = self._named(node, name)
         if found is None:
-            raise _undeclared(node, name)
+            raise undeclared(node, name)
         return found
 
     def _named(self, node: Node, name: str) -> Type | None:
         hidden = self._locals.get(name)
         if hidden:
             return hidden[-1]
-        if name in NAMED_TYPES:
-            self.constants[node.id] = name
-            return type_of(NAMED_TYPES[name])
-        return self._scope.variables.get(name)
+        name = name.lstrip(".")
+        named = NAMED_TYPES.get(name)
+        if named is None and name in MESSAGES:
+            named = MESSAGES[name].result
+        if named is None:
+            return self._scope.variables.get(name)
+        self.constants[node.id] = name
+        return type_of(named)
 
     def _select(self, node: Select) -> Type:
-        name = qualified_name(node)
-        if name is not None and name in NAMED_TYPES:
+        name = (qualified_name(node) or "").lstrip(".")
+        if name in NAMED_TYPES or name in MESSAGES:
             return self._ident(node, name)
         if name in ENUM_VALUES:
             self.constants[node.id] = name
             return INT
         operand = self.check(node.operand)
-        found = self._field(node, operand, node.field)
+        found = field_type(node, operand, node.field, self.inference, self._scope.fields)
         return BOOL if node.test_only else found
 
-    def _field(self, node: Node, operand: Type, field: str) -> Type:
-        return field_type(node, operand, field, self.inference, self._scope.fields)
-
     def _message(self, node: MessageLiteral) -> Type:
-        message = MESSAGES.get(node.name)
+        message = MESSAGES.get(node.name.lstrip("."))
         if message is None:
-            raise _undeclared(node, node.name)
-        for field, value in node.fields:
-            found = self.check(value)
-            if field not in message.fields:
-                raise ExpressionFault(value.offset, f"undefined field '{field}'")
-            if not self.inference.assignable((found,), (message.fields[field],)):
-                raise ExpressionFault(
-                    value.offset,
-                    f"expected type of field '{field}' is '{message.fields[field]}' "
-                    f"but provided type is '{found}'",
-                )
+            raise undeclared(node, node.name)
+        for field in node.fields:
+            given = self.check(field.value)
+            if field.optional:
+                given = self._unwrapped(field.value, given)
+            wanted = message.fields.get(field.name)
+            if wanted is None:
+                raise ExpressionFault(field.value.offset, f"undefined field '{field.name}'")
+            if not self.inference.assignable((given,), (wanted,)):
+                raise field_mismatch(field.value, field.name, wanted, given)
         return message.result
 
     def _call(self, node: Call) -> Type:
@@ -161,7 +161,7 @@ class Checker:
             return self._resolve(node, self._function(node, node.function), args)
         prefix = qualified_name(node.target)
         if prefix is not None:
-            function = self._scope.functions.get(f"{prefix}.{node.function}")
+            function = self._scope.functions.get(f"{prefix}.{node.function}".lstrip("."))
             if function is not None:
                 return self._resolve(node, function, args, qualified=True)
         target = self.check(node.target)
@@ -173,15 +173,15 @@ class Checker:
             raise ExpressionFault(field.offset, "unsupported optional field selection")
         self.types[field.id] = STRING
         target = self.check(operand)
-        found = self._field(node, target, field.value)
         function = self._scope.functions["_?._"]
         self.calls[node.id] = Resolution(function, function.overloads)
-        return found if is_optional(found) else optional_of(found)
+        known = self._scope.fields
+        return optional_field_type(node, target, field.value, self.inference, known)
 
     def _function(self, node: Call, name: str) -> Function:
-        function = self._scope.functions.get(name)
+        function = self._scope.functions.get(name.lstrip("."))
         if function is None:
-            raise _undeclared(node, name)
+            raise undeclared(node, name)
         return function
 
     def _resolve(
@@ -202,7 +202,8 @@ class Checker:
             elif result.kind is not Kind.DYN and matched != result:
                 result = DYN
         if result is None:
-            raise self._no_overload(node, function.name, args, member=member)
+            shown = [self.inference.resolved(arg, rest_dyn=True) for arg in args]
+            raise no_overload(node, function.name, shown, member=member)
         self.calls[node.id] = Resolution(function, tuple(overloads), qualified)
         return result
 
@@ -219,14 +220,6 @@ class Checker:
         if not infer.assignable(args, params):
             return None
         return infer.resolved(instantiated(overload.result, variables, infer))
-
-    def _no_overload(
-        self, node: Call, name: str, args: tuple[Type, ...], *, member: bool
-    ) -> ExpressionFault:
-        shown = [str(self.inference.resolved(arg, rest_dyn=True)) for arg in args]
-        applied = f"{shown[0]}.({', '.join(shown[1:])})" if member else f"({', '.join(shown)})"
-        message = f"found no matching overload for '{name}' applied to '{applied}'"
-        return ExpressionFault(node.offset, message)
 
     def _list(self, node: ListLiteral) -> Type:
         element: Type | None = None
@@ -256,9 +249,7 @@ class Checker:
         found = self.inference.resolved(type_)
         if is_optional(found):
             return found.params[0]
-        raise ExpressionFault(
-            node.offset, f"expected type 'optional_type({found})' but found '{found}'"
-        )
+        raise mismatch(node, f"optional_type({found})", found)
 
     def _joined(self, before: Type | None, now: Type) -> Type:
         if before is None:
@@ -290,10 +281,7 @@ class Checker:
         found = self.types[node.id]
         if not self.inference.assignable((wanted,), (found,)):
             shown = self.inference.resolved
-            raise ExpressionFault(
-                node.offset,
-                f"expected type '{shown(wanted)}' but found '{shown(found, rest_dyn=True)}'",
-            )
+            raise mismatch(node, shown(wanted), shown(found, rest_dyn=True))
 
     def _enter(self, name: str, type_: Type) -> None:
         self._locals.setdefault(name, []).append(type_)
@@ -305,7 +293,3 @@ class Checker:
 _MAX_WEIGHT: Final = 1_000
 """Maps of maps to maps double their type with each level; no one means that."""
 _VARIADIC: Final = frozenset({"logical_and", "logical_or"})
-
-
-def _undeclared(node: Node, name: str) -> ExpressionFault:
-    return ExpressionFault(node.offset, f"undeclared reference to '{name}' (in container '')")

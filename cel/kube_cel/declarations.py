@@ -34,6 +34,9 @@ class CallSite(Protocol):
     def size(self, position: int) -> Size:
         """The size of an argument."""
 
+    def known_size(self, position: int) -> Size | None:
+        """The size of an argument, None if nothing is known of it."""
+
     def element_size(self, position: int) -> Size | None:
         """The size of the elements of an argument, None if it is not known to be a list."""
 

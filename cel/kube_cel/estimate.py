@@ -43,7 +43,11 @@ class Site(msgspec.Struct, frozen=True):
 
     def size(self, position: int) -> Size:
         """The size of an argument."""
-        return self.estimator.size(self.nodes[position]) or ANY_SIZE
+        return self.known_size(position) or ANY_SIZE
+
+    def known_size(self, position: int) -> Size | None:
+        """The size of an argument, None if nothing is known of it."""
+        return self.estimator.size(self.nodes[position])
 
     def element_size(self, position: int) -> Size | None:
         """The declared size of the elements, None for a value that has no type of them."""
@@ -106,7 +110,7 @@ class Estimator:
             case MapLiteral():
                 return self._map(node)
             case MessageLiteral(fields=fields):
-                return added(_MESSAGE_COST, *(self.cost(value) for _, value in fields))
+                return added(_MESSAGE_COST, *(self.cost(field.value) for field in fields))
             case Comprehension():
                 return self._bind(node) if node.is_bind else self._loop(node)
 
@@ -114,12 +118,11 @@ class Estimator:
         if isinstance(node, Literal):
             return 0
         local = self._local(node.name)
-        self._paths[node.id] = (node.name,) if local is None else local.path
+        self._paths[node.id] = (node.name.lstrip("."),) if local is None else local.path
         return 1
 
     def path(self, node: Node) -> Path:
         """The way from a variable to the value, empty if there is none."""
-        found: Path = ()
         local = self._local(node.name) if isinstance(node, Ident) else None
         found = self._paths.get(node.id, ()) if local is None else local.path
         return () if found and found[0] == ACCUMULATOR else found

@@ -179,7 +179,7 @@ class _Generator:
             raise UnsupportedError
         resolution = self._checked.calls[node.id]
         operands = node.args if resolution.qualified else node.operands
-        implement = implementation(resolution, tuple(map(self._checked.type, operands)))
+        implement = implementation(resolution)
         if all(isinstance(operand, Literal) for operand in operands):
             known = implement(*(o.value for o in operands if isinstance(o, Literal)))
             return self._name(known)

@@ -12,7 +12,7 @@ from kube_cel.cursor import KEYWORDS, Cursor
 from kube_cel.errors import ExpressionFault
 from kube_cel.lexer import Token, TokenKind, tokenize
 from kube_cel.stack import make_room
-from kube_cel.syntax import Call, Entry, Ident, ListLiteral, MapLiteral, Node, Select
+from kube_cel.syntax import Call, Entry, Field, Ident, ListLiteral, MapLiteral, Node, Select
 
 MAX_LENGTH: Final = 100_000
 """Code points that the engine reads; the API allows 10,240 bytes and checks that itself."""
@@ -197,7 +197,8 @@ class Parser:
             case "{":
                 return self._map(token)
             case ".":
-                return self._named(self._at.name())
+                name = self._at.name()
+                return self._named(name._replace(text=f".{name.text}"))
             case _:
                 number = literals.literal_value(self._at.advance(), negative=True)
                 return self._new.literal(token.offset, number)
@@ -216,8 +217,10 @@ class Parser:
             return Ident(self._new.next_id(), token.offset, token.text)
         opening = self._at.advance()
         arguments = self._arguments()
-        call = Call(self._new.next_id(), opening.offset, token.text, arguments)
-        return self._limited(macros.expand(call, self._new), self._deepest(call))
+        name = token.text.removeprefix(".")
+        call = Call(self._new.next_id(), opening.offset, name, arguments)
+        expanded = macros.expand(call, self._new) if name is token.text else call
+        return self._limited(expanded, self._deepest(call))
 
     def _message_name(self, first: Token) -> str | None:
         """``a.b`` if what follows is ``a.b{``; the position then stands at the brace."""
@@ -234,12 +237,12 @@ class Parser:
 
     def _message(self, token: Token, name: str) -> Node:
         self._at.expect("{")
-        fields: list[tuple[str, Node]] = []
+        fields: list[Field] = []
         while not self._at.closes("}", after_first=bool(fields)):
-            self._at.skip("?")
-            field = self._at.name().text
+            optional = self._at.skip("?")
+            field = self._at.field().text
             self._at.expect(":")
-            fields.append((field, self._expression()))
+            fields.append(Field(field, self._expression(), optional))
         node = syntax.MessageLiteral(self._new.next_id(), token.offset, name, tuple(fields))
         return self._noted(node)
 

@@ -15,8 +15,20 @@ def field_type(node: Node, operand: Type, field: str, inference: Inference, know
     """The type of ``operand.field``. Raises ``ExpressionFault`` at the node if there is none."""
     target = inference.resolved(operand)
     if is_optional(target):
-        inner = field_type(node, target.params[0], field, inference, known)
-        return inner if is_optional(inner) else optional_of(inner)
+        return optional_of(_plain_type(node, target.params[0], field, inference, known))
+    return _plain_type(node, target, field, inference, known)
+
+
+def optional_field_type(
+    node: Node, operand: Type, field: str, inference: Inference, known: Fields
+) -> Type:
+    """The type of ``operand.?field``: one optional more, unless the operand is one."""
+    found = field_type(node, operand, field, inference, known)
+    return found if is_optional(inference.resolved(operand)) else optional_of(found)
+
+
+def _plain_type(node: Node, target: Type, field: str, inference: Inference, known: Fields) -> Type:
+    target = inference.resolved(target)
     match target.kind:
         case Kind.MAP:
             return target.params[1]

@@ -14,6 +14,7 @@ from kube_cel.evaluation.frame import COST_LIMIT, Evaluate, Failure, Frame
 from kube_cel.generated import TROUBLE, Fast, generate
 from kube_cel.projection import Leaf, Reader, leaves, readers
 from kube_cel.values import work
+from kube_cel.values.optional import Optional
 from kube_cel.values.typenames import name_of
 
 _OFTEN: Final = 64
@@ -80,6 +81,8 @@ class Program:
             if quick is True or quick is False:
                 return quick
         value = self.evaluate(device, expired=expired).value
+        if isinstance(value, Optional) and value.present:
+            value = value.value
         self._asked += 1
         if self._asked == _OFTEN:
             self._fast = generate(self.text, self._checked)

@@ -27,6 +27,7 @@ _KINDS: Final = {
     "driver": "driver",
     "allowMultipleAllocations": "multi",
 }
+_DEVICE: Final = ("device", ".device")
 _OPTIONAL: Final = frozenset({"_[?_]", "_?._"})
 _LEAF: Final = 3
 
@@ -46,7 +47,7 @@ def path_of(node: Node, names: Mapping[str, Path | None], *, strict: bool = Fals
     """
     match node:
         case Ident(name=name):
-            return names.get(name, () if name == "device" else None)
+            return names.get(name, () if name in _DEVICE else None)
         case Select(operand=operand, field=key):
             base = path_of(operand, names, strict=strict)
         case Call(function=function, args=(operand, Literal(value=str(key)))) if (

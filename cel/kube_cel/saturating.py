@@ -5,6 +5,8 @@ from typing import Final
 
 UNKNOWN: Final = 2**64 - 1
 """The largest number, which also stands for a size or cost that nobody knows."""
+WRAP: Final = 2**64
+"""Where Go's own arithmetic starts again from 0: some sizes are worked out without a check."""
 _TOO_LARGE: Final = 2.0**64
 
 

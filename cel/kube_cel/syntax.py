@@ -76,13 +76,21 @@ class MapLiteral(msgspec.Struct, frozen=True):
     entries: tuple[Entry, ...]
 
 
+class Field(msgspec.Struct, frozen=True):
+    """One ``name: value`` of a message literal, ``?name: value`` if it may be absent."""
+
+    name: str
+    value: "Node"
+    optional: bool = False
+
+
 class MessageLiteral(msgspec.Struct, frozen=True):
-    """``Name{field: value}``. No message type can be made here: the checker refuses it."""
+    """``Name{field: value}``."""
 
     id: int
     offset: int
     name: str
-    fields: tuple[tuple[str, "Node"], ...]
+    fields: tuple[Field, ...]
 
 
 class Comprehension(msgspec.Struct, frozen=True):
@@ -136,7 +144,7 @@ def children(node: Node) -> tuple[Node, ...]:
         case MapLiteral(entries=entries):
             return tuple(part for entry in entries for part in (entry.key, entry.value))
         case MessageLiteral(fields=fields):
-            return tuple(value for _, value in fields)
+            return tuple(field.value for field in fields)
         case Comprehension():
             return (node.range, node.init, node.condition, node.step, node.result)
         case Literal() | Ident():

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from kube_cel.checked import Checked
-from kube_cel.errors import EvaluationError, ExpressionFault
+from kube_cel.errors import EvaluationError, ExpressionFault, NoSuchOverloadError
+from kube_cel.faults import mismatch
 from kube_cel.format_clauses import ACCEPTED, Clause, clauses, refusal
 from kube_cel.library.regex import compiled
 from kube_cel.syntax import Call, ListLiteral, Literal, MapLiteral, Node, children
@@ -67,14 +68,12 @@ def _same_types(checked: Checked, nodes: tuple[Node, ...], optional: frozenset[i
         found = checked.type(node)
         if position in optional:
             if not is_optional(found):
-                raise ExpressionFault(
-                    node.offset, f"expected type 'optional_type({found})' but found '{found}'"
-                )
+                raise mismatch(node, f"optional_type({found})", found)
             found = found.params[0]
         if wanted is None:
             wanted = found
         elif wanted != found:
-            raise ExpressionFault(node.offset, f"expected type '{wanted}' but found '{found}'")
+            raise mismatch(node, wanted, found)
 
 
 def _timestamp(value: str | int) -> Timestamp:
@@ -82,10 +81,12 @@ def _timestamp(value: str | int) -> Timestamp:
 
 
 def _parsable(node: Node, parse: Callable[[Any], object], function: str) -> None:
-    """A literal argument must be one that the function takes; null is none at all."""
-    if not isinstance(node, Literal) or node.value is None:
+    """A literal argument must be one that the function takes; null is none."""
+    if not isinstance(node, Literal):
         return
     try:
+        if node.value is None:
+            raise NoSuchOverloadError
         parse(node.value)
     except EvaluationError:
         raise ExpressionFault(node.offset, f"invalid {function} argument") from None

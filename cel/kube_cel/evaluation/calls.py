@@ -5,13 +5,12 @@ from kube_cel.declarations import Implementation
 from kube_cel.errors import AbortedError, EvaluationError
 from kube_cel.evaluation.frame import Evaluate, Failure, Frame
 from kube_cel.evaluation.guards import dispatching, guarded
-from kube_cel.types import Type
 
 
-def implementation(resolution: Resolution, static: tuple[Type, ...]) -> Implementation:
+def implementation(resolution: Resolution) -> Implementation:
     """What a call runs: one overload where the checker left one, else the first that fits."""
     if len(resolution.overloads) == 1:
-        return guarded(resolution.overloads[0], static)
+        return guarded(resolution.overloads[0])
     member = resolution.overloads[0].member
     return dispatching(
         resolution.function.name,

@@ -97,7 +97,7 @@ def optional_constant_link(key: object) -> Link:
         try:
             found = find(container, key)
         except EvaluationError as error:
-            found = Failure(error)
+            return Failure(error)
         if found is not ABSENT:
             frame.charge(1)
         return found
@@ -111,12 +111,11 @@ def optional_dynamic_link(index: Evaluate) -> Link:
     def link(frame: Frame, container: Any) -> object:
         key = index(frame)
         if key.__class__ is Failure:
-            found: object = key
-        else:
-            try:
-                found = find(container, key)
-            except EvaluationError as error:
-                found = Failure(error)
+            return key
+        try:
+            found = find(container, key)
+        except EvaluationError as error:
+            return Failure(error)
         if found is not ABSENT:
             frame.charge(1)
         return found

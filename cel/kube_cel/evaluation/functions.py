@@ -15,8 +15,8 @@ from kube_cel.evaluation.folds import append
 from kube_cel.evaluation.frame import Evaluate
 from kube_cel.evaluation.membership import plan_membership
 from kube_cel.evaluation.plan import Plan, constant_plan
+from kube_cel.library.regex import compiled
 from kube_cel.syntax import ACCUMULATOR, Call, Ident
-from kube_cel.types import Type
 
 _FOLDED: Final = frozenset(
     {
@@ -35,14 +35,15 @@ _FOLDED: Final = frozenset(
 """Conversions of a constant are worked out when the program is made."""
 _PARSERS: Final = frozenset({"cidr", "ip", "quantity", "semver", "url"})
 """Of a constant text they give the same value each time, though each time is charged."""
+_BOTH_SIDES: Final = ("_", "@")
+"""Names of operators begin so: they evaluate both sides, while a method that the checker left
+several overloads stops at its first failed argument."""
 _PATTERNS: Final = frozenset({"find", "findAll", "matches"})
 
 
-def plan_function(
-    node: Call, resolution: Resolution, static: tuple[Type, ...], args: tuple[Plan, ...]
-) -> Plan:
+def plan_function(node: Call, resolution: Resolution, args: tuple[Plan, ...]) -> Plan:
     """The plan of a call. Raises ``EvaluationError`` where a constant in it fails."""
-    implement = implementation(resolution, static)
+    implement = implementation(resolution)
     if node.function in _FOLDED and args[0].is_constant:
         return constant_plan(implement(args[0].constant))
     if node.function == "@in" and len(resolution.overloads) == 1:
@@ -51,6 +52,9 @@ def plan_function(
             return member
     if _grows_a_list(node, resolution):
         implement = append
+    stops = len(resolution.overloads) > 1 and not node.function.startswith(_BOTH_SIDES)
+    if stops or node.function == "format":
+        return Plan(plan_variadic(implement, Charge(resolution), tuple(arg.run for arg in args)))
     return Plan(_run(node.function, implement, Charge(resolution), args))
 
 
@@ -59,7 +63,7 @@ def _run(
 ) -> Evaluate:
     runs = tuple(arg.run for arg in args)
     if function in _PATTERNS and isinstance(args[1].constant, str):
-        implement("", args[1].constant)
+        compiled(args[1].constant)
         return plan_variadic(implement, charge, runs)
     if function in _PARSERS and all(arg.is_constant for arg in args):
         known = plan_known(implement, charge, tuple(arg.constant for arg in args))

@@ -7,20 +7,13 @@ from typing import Any, Final
 from kube_cel.declarations import Implementation, Overload
 from kube_cel.errors import NoSuchOverloadError
 from kube_cel.evaluation.frame import Failure
-from kube_cel.inference import is_nullable
 from kube_cel.types import Kind, Type
 from kube_cel.values.maps import DomainMap, key_value
 from kube_cel.values.typenames import CLASS_NAMES
 
 Predicate = Callable[[Any], bool]
 
-_WILD: Final = frozenset({Kind.DYN, Kind.ANY, Kind.VARIABLE, Kind.ERROR})
 _CLASSES: Final = {name: class_ for class_, name in CLASS_NAMES.items() if class_ is not DomainMap}
-
-
-def is_open(static: Type) -> bool:
-    """Whether values of this type must be looked at to know what they are."""
-    return static.kind in _WILD or any(map(is_open, static.params))
 
 
 def predicate(wanted: Type) -> Predicate | None:
@@ -65,21 +58,38 @@ def _map_check(key: Predicate | None, value: Predicate | None) -> Predicate:
     return check
 
 
-def guarded(overload: Overload, static: tuple[Type, ...]) -> Implementation:
+def guarded(overload: Overload) -> Implementation:
     """
-    The implementation, behind checks of the arguments that may be of another type.
+    The implementation, behind checks of its arguments.
 
-    Those are the ones whose type is open, and those that null may stand for.
+    The checker's word is not enough: null passes for any object, and what is learned of a
+    type variable from a value of unknown type may be wrong.
     """
     checks = [
         (position, check)
-        for position, (wanted, given) in enumerate(zip(overload.params, static, strict=False))
-        if (is_open(given) or is_nullable(wanted)) and (check := predicate(wanted)) is not None
+        for position, wanted in enumerate(overload.params)
+        if (check := predicate(wanted)) is not None
     ]
-    if not checks:
-        return overload.call
     call = overload.call
+    match checks:
+        case []:
+            return call
+        case [(0, only)] if len(overload.params) == 1:
+            return _guarded_unary(call, only)
+        case _:
+            return _guarded(call, checks)
 
+
+def _guarded_unary(call: Implementation, check: Predicate) -> Implementation:
+    def checked(value: object) -> object:
+        if check(value):
+            return call(value)
+        raise NoSuchOverloadError
+
+    return checked
+
+
+def _guarded(call: Implementation, checks: list[tuple[int, Predicate]]) -> Implementation:
     def checked(*args: object) -> object:
         for position, check in checks:
             if not check(args[position]):

@@ -5,7 +5,7 @@ from kube_cel.evaluation.calls import failed
 from kube_cel.evaluation.frame import Evaluate, Failure, Frame
 from kube_cel.evaluation.plan import Plan, constant_plan
 from kube_cel.messages import MESSAGES
-from kube_cel.syntax import ListLiteral, MapLiteral
+from kube_cel.syntax import Field, ListLiteral, MapLiteral
 from kube_cel.values.maps import map_key
 from kube_cel.values.optional import Optional
 
@@ -64,16 +64,21 @@ def plan_map(node: MapLiteral, entries: tuple[tuple[Plan, Plan], ...]) -> Plan:
     return Plan(_charged(build, _MAP_COST))
 
 
-def plan_message(name: str, fields: tuple[tuple[str, Evaluate], ...]) -> Plan:
+def plan_message(name: str, fields: tuple[Field, ...], runs: list[Evaluate]) -> Plan:
     """The plan of a message literal."""
     make = MESSAGES[name].make
+    parts = tuple(zip(fields, runs, strict=True))
 
     def build(frame: Frame) -> object:
-        values: dict[str, object] = {}
-        for field, run in fields:
-            values[field] = run(frame)
-            if values[field].__class__ is Failure:
-                return values[field]
+        values: dict[object, object] = {}
+        for field, run in parts:
+            value = run(frame)
+            if value.__class__ is Failure:
+                return value
+            try:
+                _put(values, field.name, value, optional=field.optional)
+            except EvaluationError as error:
+                return Failure(error)
         try:
             return make(values)
         except EvaluationError as error:

@@ -26,7 +26,7 @@ from kube_cel.syntax import (
     Node,
     Select,
 )
-from kube_cel.types import VALUELESS_TYPES
+from kube_cel.types import NAMED_TYPES, VALUELESS_TYPES, Kind
 from kube_cel.values.optional import Optional
 from kube_cel.values.typenames import TypeName
 
@@ -67,7 +67,9 @@ class Planner:
                 planned = tuple((self.plan(e.key), self.plan(e.value)) for e in entries)
                 return plan_map(node, planned)
             case MessageLiteral(name=name, fields=fields):
-                return plan_message(name, tuple((f, self.plan(v).run) for f, v in fields))
+                return plan_message(
+                    name.lstrip("."), fields, [self.plan(f.value).run for f in fields]
+                )
             case Comprehension():
                 return self._bind(node) if node.is_bind else self._loop(node)
 
@@ -78,6 +80,8 @@ class Planner:
         if node.id in self._checked.constants:
             return constant_plan(_named_constant(self._checked.constants[node.id]))
         assert isinstance(node, Ident)
+        if self._checked.type(node).kind is Kind.TYPE:
+            raise EvaluationError(f"reference to undefined type: {node.name}")
         read = self._names[node.name][-1] if self._names.get(node.name) else _read_device
         return Plan(_charged(read), bare=read)
 
@@ -94,7 +98,8 @@ class Planner:
             container = operand(frame)
             if container.__class__ is Failure:
                 return container
-            frame.charge(1)
+            if container.__class__ is not Optional:
+                frame.charge(1)
             return chains.test(container, field)
 
         return Plan(run)
@@ -167,8 +172,7 @@ class Planner:
             case "or" | "orValue":
                 return Plan(_or_else(self.plan(args[0]).run, self.plan(args[1]).run, node.function))
             case _:
-                static = tuple(map(self._checked.type, args))
-                return plan_function(node, resolution, static, tuple(map(self.plan, args)))
+                return plan_function(node, resolution, tuple(map(self.plan, args)))
 
     def _conditional(self, args: tuple[Node, ...]) -> Plan:
         condition, *branches = map(self.plan, args)
@@ -196,6 +200,7 @@ class Planner:
         slot = self._slot()
         init = self.plan(node.init).run
         self._enter(node.accumulator, folds.read_bound(slot, init))
+        self.plan(node.step)
         body = self.plan(node.result).run
         self._names[node.accumulator].pop()
         return Plan(folds.plan_bind(slot, body))
@@ -211,7 +216,7 @@ class Planner:
 def _named_constant(name: str) -> object:
     if name in ENUM_VALUES:
         return ENUM_VALUES[name]
-    if name in VALUELESS_TYPES:
+    if name in VALUELESS_TYPES or name not in NAMED_TYPES:
         raise EvaluationError(f"reference to undefined type: {name}")
     return TypeName(name)
 

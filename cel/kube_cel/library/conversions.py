@@ -8,7 +8,7 @@ from kube_cel.costs import estimate_traversal, first_traversed
 from kube_cel.declarations import CallSite, Function, Overload, Size
 from kube_cel.errors import EvaluationError
 from kube_cel.library.declare import function
-from kube_cel.saturating import multiplied, scaled
+from kube_cel.saturating import WRAP, scaled
 from kube_cel.types import (
     BOOL,
     BYTES,
@@ -111,7 +111,7 @@ def _text_of_bytes(value: bytes) -> str:
 
 def _estimate_bytes(site: CallSite) -> tuple[int, Size | None]:
     text = site.size(0)
-    return scaled(text.high, 0.1), Size(text.low, multiplied(text.high, 4))
+    return scaled(text.high, 0.1), Size(text.low, text.high * 4 % WRAP)
 
 
 def _same(value: Any) -> Any:

@@ -9,23 +9,15 @@ from kube_cel.errors import EvaluationError, NoSuchOverloadError
 from kube_cel.library.declare import method
 from kube_cel.library.traversal import estimate_traversed, traversed
 from kube_cel.types import BOOL, COMPARABLE, DOUBLE, DURATION, INT, LIST_A, UINT, A, Type, list_of
-from kube_cel.values.equality import compare, same
+from kube_cel.values.equality import order, same
 from kube_cel.values.numbers import Uint, checked_int, checked_uint
 from kube_cel.values.time import Duration
 
 _List = tuple[Any, ...]
 
 
-def _order(a: object, b: object) -> int:
-    """The order of two elements; those without one count as equal (as in Kubernetes)."""
-    try:
-        return compare(a, b)
-    except EvaluationError:
-        return 0
-
-
 def _is_sorted(elements: _List) -> bool:
-    return all(_order(a, b) <= 0 for a, b in pairwise(elements))
+    return all(order(a, b) <= 0 for a, b in pairwise(elements))
 
 
 def _extreme(name: str, sign: int) -> Callable[[_List], object]:
@@ -34,7 +26,7 @@ def _extreme(name: str, sign: int) -> Callable[[_List], object]:
             raise EvaluationError(f"{name} called on empty list")
         best = elements[0]
         for element in elements[1:]:
-            if _order(best, element) == sign:
+            if order(best, element) == sign:
                 best = element
         return best
 

@@ -8,7 +8,7 @@ from kube_cel.costs import TRAVERSAL
 from kube_cel.declarations import CallSite, Estimate, Function, Overload, RuntimeCost, Size
 from kube_cel.errors import BrokenDownError, EvaluationError
 from kube_cel.library.declare import function, method
-from kube_cel.saturating import UNKNOWN, added, multiplied, scaled
+from kube_cel.saturating import UNKNOWN, WRAP, added, multiplied, scaled
 from kube_cel.syntax import Literal
 from kube_cel.types import (
     BYTES,
@@ -23,7 +23,7 @@ from kube_cel.types import (
     list_of,
     optional_of,
 )
-from kube_cel.values.equality import compare, same, size
+from kube_cel.values.equality import ORDERED, order, same, size
 from kube_cel.values.optional import NONE, Optional
 from kube_cel.values.work import spend
 
@@ -80,6 +80,8 @@ def _sorted_by(elements: _List, keys: _List) -> _List:
         raise EvaluationError("sortBy expected as many keys as elements")
     if not keys:
         return elements
+    if keys[0].__class__ not in ORDERED:
+        raise EvaluationError("list elements must be comparable")
     if any(key.__class__ is not keys[0].__class__ for key in keys):
         raise EvaluationError("list elements must have the same type")
     order = sorted(range(len(keys)), key=cmp_to_key(_by(keys)))
@@ -87,7 +89,7 @@ def _sorted_by(elements: _List, keys: _List) -> _List:
 
 
 def _by(keys: _List) -> Callable[[int, int], int]:
-    return lambda i, j: compare(keys[i], keys[j])
+    return lambda i, j: order(keys[i], keys[j])
 
 
 def _sorted(elements: _List) -> _List:
@@ -101,7 +103,9 @@ def _result_cost(result: object) -> int:
 def _flatten_cost(elements: object, depth: Any = 1) -> int:
     if depth.__class__ is not int:
         raise BrokenDownError("flatten needs a number of levels")
-    return _CALL + max(depth, 0) * size(elements)
+    levels = depth if depth >= 0 else 1
+    amount = size(elements) * float(levels)
+    return _CALL + (int(amount) if amount < WRAP else WRAP // 2)
 
 
 def _self_compared(position: int) -> RuntimeCost:
@@ -131,7 +135,7 @@ def _made(cost: int, result: Size) -> tuple[int, Size]:
 def _estimate_slice(site: CallSite) -> tuple[int, Size | None]:
     start, end = _literal(site, 1, 0), _literal(site, 2, site.size(0).high)
     count = (end - start) % 2**64
-    return _made(count, Size(count, count))
+    return _made(scaled(count, 1.0), Size(count, count))
 
 
 def _estimate_range(site: CallSite) -> tuple[int, Size | None]:

@@ -86,6 +86,11 @@ def _sum(site: CallSite) -> Size:
     return Size(added(a.low, b.low), added(a.high, b.high))
 
 
+def _in_order(*overloads: Overload) -> tuple[Overload, ...]:
+    """As Kubernetes has them: where a type is not known, the first that fits decides it."""
+    return tuple(sorted(overloads, key=lambda overload: overload.id))
+
+
 def _numeric(name: str, on_int: Any, on_double: Any) -> tuple[Overload, ...]:
     """The three overloads over numbers of one kind."""
     return (
@@ -110,7 +115,7 @@ def _plus_time(a: Timestamp, b: Duration) -> Timestamp:
     return Timestamp(a.nanos + b.nanos, a.offset)
 
 
-_ADD: Final = (
+_ADD: Final = _in_order(
     function(
         "add_bytes",
         (BYTES, BYTES),
@@ -144,7 +149,7 @@ _ADD: Final = (
     *_numeric("add", lambda a, b: a + b, lambda a, b: a + b),
 )
 
-_SUBTRACT: Final = (
+_SUBTRACT: Final = _in_order(
     function(
         "subtract_duration_duration",
         (DURATION, DURATION),
@@ -236,7 +241,8 @@ def _estimate_equal(site: CallSite) -> tuple[int, Size | None]:
     if left == right and left in _FLAT_TYPES:
         return _FLAT_TYPES[left], None
     if left == right == URL:
-        return scaled(site.size(1).high, TRAVERSAL), None
+        known = site.known_size(1)
+        return 1 if known is None else scaled(known.high, TRAVERSAL), None
     return costs.estimate_smaller(site)
 
 

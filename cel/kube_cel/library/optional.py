@@ -9,7 +9,7 @@ from kube_cel.types import BOOL, LIST_A, OPTIONAL_A, A, list_of
 from kube_cel.values.maps import DomainMap
 from kube_cel.values.numbers import Uint
 from kube_cel.values.optional import NONE, Optional
-from kube_cel.values.time import Duration
+from kube_cel.values.time import MOMENTS, Duration, Timestamp
 
 
 def _of_non_zero(value: object) -> Optional:
@@ -19,6 +19,8 @@ def _of_non_zero(value: object) -> Optional:
 def _is_zero(value: object) -> bool:
     if isinstance(value, Duration):
         return value.nanos == 0
+    if isinstance(value, Timestamp):
+        return value.nanos == MOMENTS[0]
     return value is None or (value.__class__ in _ZEROES and not value)
 
 

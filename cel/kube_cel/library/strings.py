@@ -7,7 +7,7 @@ from kube_cel.costs import TRAVERSAL, tenth
 from kube_cel.declarations import CallSite, Function, Size
 from kube_cel.errors import EvaluationError
 from kube_cel.library.declare import function, method
-from kube_cel.saturating import UNKNOWN, added, multiplied, scaled
+from kube_cel.saturating import UNKNOWN, WRAP, added, multiplied, scaled
 from kube_cel.syntax import Literal
 from kube_cel.types import BOOL, INT, LIST_STRING, STRING
 from kube_cel.values.equality import size
@@ -153,7 +153,7 @@ def _shortest(text: Size, old: Size, new: Size) -> int:
 
 def _estimate_quote(site: CallSite) -> tuple[int, Size | None]:
     text = site.size(0)
-    result = Size(added(text.low, 2), added(multiplied(text.high, 2), 2))
+    result = Size(text.low + 2, (text.high * 2 + 2) % WRAP)
     return scaled(text.high, TRAVERSAL), result
 
 

@@ -130,14 +130,15 @@ def compare(a: Any, b: Any) -> int:
     kind, other = a.__class__, b.__class__
     if kind in _NUMBERS and other in _NUMBERS:
         return _compare_numbers(a, b)
-    if kind is not other or kind not in _ORDERED:
+    if kind is not other or kind not in ORDERED:
         raise NoSuchOverloadError
     if kind is Duration or kind is Timestamp:
-        return _order(a.nanos, b.nanos)
-    return _order(a, b)
+        return _sign(a.nanos, b.nanos)
+    return _sign(a, b)
 
 
-_ORDERED: Final = frozenset({bool, str, bytes, Duration, Timestamp})
+ORDERED: Final = frozenset({bool, str, bytes, Duration, Timestamp, *_NUMBERS})
+"""Classes of the values that have an order."""
 
 
 def _compare_numbers(a: Any, b: Any) -> int:
@@ -145,11 +146,19 @@ def _compare_numbers(a: Any, b: Any) -> int:
         a, b = float(a), float(b)
         if math.isnan(a) or math.isnan(b):
             raise EvaluationError("NaN values cannot be ordered")
-    return _order(a, b)
+    return _sign(a, b)
 
 
-def _order(a: Any, b: Any) -> int:
+def _sign(a: Any, b: Any) -> int:
     return int(a > b) - int(a < b)
+
+
+def order(a: object, b: object) -> int:
+    """The order of two elements; those without one count as equal (as in Kubernetes)."""
+    try:
+        return compare(a, b)
+    except EvaluationError:
+        return 0
 
 
 def size(value: object) -> int:

@@ -11,9 +11,11 @@ from typing import Any, Final
 
 from kube_cel.errors import BrokenDownError
 from kube_cel.values.formats import NamedFormat
+from kube_cel.values.network import Ip
 from kube_cel.values.numbers import Uint
 from kube_cel.values.optional import ABSENT
 from kube_cel.values.semver import Semver
+from kube_cel.values.time import Duration
 
 _UNHASHABLE: Final = frozenset({bytes, Semver, NamedFormat})
 
@@ -25,12 +27,18 @@ class DomainMap(dict[str, object]):
 
 
 class _Opaque:
-    """A key that is only ever found by itself."""
+    """A key that is only ever found by itself, the very same object."""
 
     __slots__ = ("value",)
 
     def __init__(self, value: object) -> None:
         self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Opaque) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
 
 
 EMPTY: Final[dict[str, object]] = {}
@@ -49,6 +57,10 @@ def map_key(value: Any) -> object:
         return (kind, value)
     if kind is Uint:
         return (Uint, int(value))
+    if kind is Duration:
+        return (Duration, value.nanos)
+    if kind is Ip:
+        return (Ip, value.address)
     if kind in _UNHASHABLE:
         raise BrokenDownError(f"{kind.__name__} cannot be a key")
     return _Opaque(value)
@@ -57,8 +69,8 @@ def map_key(value: Any) -> object:
 def key_value(key: Any) -> object:
     """The value that a stored key stands for."""
     if key.__class__ is tuple:
-        kind, value = key
-        return kind(value)
+        make, content = key
+        return make(content)
     return key.value if key.__class__ is _Opaque else key
 
 
@@ -67,6 +79,8 @@ def find_key(mapping: Mapping[Any, Any], key: Any) -> object:
     kind = key.__class__
     if kind is str:
         return mapping.get(key, ABSENT)
+    if not mapping:
+        return ABSENT
     found = mapping.get(map_key(key), ABSENT)
     if found is not ABSENT or kind is bool:
         return found

@@ -6,6 +6,7 @@ from typing import Final
 
 from kube_cel.errors import EvaluationError
 from kube_cel.values.numbers import INT_MAX, INT_MIN
+from kube_cel.values.text import plain, shortest_digits
 
 SECOND: Final = 1_000_000_000
 _UNITS: Final = {
@@ -26,6 +27,8 @@ _TIMESTAMP: Final = re.compile(
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST: Final = -62_135_596_800
 _LAST: Final = 253_402_300_799
+MOMENTS: Final = range(_FIRST * SECOND, (_LAST + 1) * SECOND)
+"""All moments, in nanoseconds since 1970."""
 
 
 class Duration:
@@ -45,7 +48,7 @@ class Timestamp:
     __slots__ = ("nanos", "offset")
 
     def __init__(self, nanos: int, offset: int = 0) -> None:
-        if not _FIRST <= nanos // SECOND <= _LAST:
+        if nanos not in MOMENTS:
             raise EvaluationError("timestamp overflow")
         self.nanos = nanos
         self.offset = offset
@@ -123,8 +126,7 @@ def _zone(offset: int) -> str:
 
 
 def duration_text(value: Duration) -> str:
-    """Seconds with as many decimals as there are."""
+    """Seconds, as a double would say them."""
     sign = "-" if value.nanos < 0 else ""
     whole, rest = divmod(abs(value.nanos), SECOND)
-    fraction = f".{rest:09d}".rstrip("0") if rest else ""
-    return f"{sign}{whole}{fraction}s"
+    return f"{sign}{plain(*shortest_digits(whole + rest / SECOND))}s"
