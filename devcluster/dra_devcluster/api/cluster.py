@@ -59,10 +59,13 @@ AT_ONCE: Final = Deletion()
 
 
 class Cluster:
-    """All objects of one cluster behind the rules of the API."""
+    """All objects of one cluster behind the rules of the API.
+
+    Versions begin at the clock's milliseconds, so that those of an earlier life are too old.
+    """
 
     def __init__(self, clock: Clock = utc_now, history: int = HISTORY) -> None:
-        self.store = Store(history)
+        self.store = Store(history, first=int(clock().timestamp() * 1000))
         self._clock = clock
         for name in BUILT_IN:
             self.create(NAMESPACES, "", {"metadata": {"name": name}})

@@ -34,10 +34,10 @@ class Event(msgspec.Struct, frozen=True):
 
 
 class Store:
-    """All objects by kind and key, at one revision."""
+    """All objects by kind and key, at one revision, which begins at ``first``."""
 
-    def __init__(self, history: int) -> None:
-        self.revision = 1
+    def __init__(self, history: int, first: int = 1) -> None:
+        self.revision = first
         self._objects: dict[Resource, dict[Key, Object]] = defaultdict(dict)
         self._history: dict[int, Event] = {}
         self._limit = history
@@ -76,13 +76,17 @@ class Store:
         self._oldest = self.revision
 
     def check_reachable(self, revision: int) -> None:
-        """Raise ``Expired`` (410) if changes right after the revision are no longer known."""
-        if revision < self._oldest:
+        """Raise ``Expired`` (410) if changes right after the revision are not known.
+
+        They may be forgotten, or the revision may be of another cluster's life.
+        """
+        if not self._oldest <= revision <= self.revision:
             raise expired(revision, self._oldest)
 
     def events_after(self, revision: int) -> Iterator[Event]:
         """What is known to have happened since, in order. Raises ``Expired`` (410)."""
         position = revision
+        self.check_reachable(position)
         while position < self.revision:
             self.check_reachable(position)
             position += 1
