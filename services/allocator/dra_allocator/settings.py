@@ -1,4 +1,4 @@
-"""What the allocator can be told."""
+"""What the allocator and its snapshotter can be told."""
 
 from typing import Annotated, Literal
 
@@ -17,3 +17,14 @@ class AllocatorSettings(Settings, frozen=True, kw_only=True):
     record_every: Annotated[
         int, msgspec.Meta(gt=0, description="facts after which the state's hash is recorded")
     ] = 1000
+
+
+class SnapshotterSettings(Settings, frozen=True, kw_only=True):
+    """Settings of the snapshotter."""
+
+    snapshot_facts: Annotated[
+        int, msgspec.Meta(gt=0, description="new facts after which a snapshot is due")
+    ] = 100_000
+    snapshot_seconds: Annotated[
+        float, msgspec.Meta(ge=0, description="time after which it is due if there is anything new")
+    ] = 600.0

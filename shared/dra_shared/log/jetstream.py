@@ -119,9 +119,17 @@ class JetStreamLog:
 
     async def last_sequence(self) -> int:
         """See EventLog."""
+        return (await self._stream()).state.last_seq
+
+    async def identity(self) -> str:
+        """What tells this stream from all others, also from one made anew under its name."""
+        created = (await self._stream()).created
+        return f"{STREAM}@{created and created.isoformat()}"
+
+    async def _stream(self) -> api.StreamInfo:
         while True:
             try:
-                return (await self._context.stream_info(STREAM)).state.last_seq
+                return await self._context.stream_info(STREAM)
             except NotFoundError as error:
                 message = f"there is no log: NATS has no stream {STREAM}; start the services first"
                 raise LogUnavailableError(message) from error

@@ -14,6 +14,7 @@ from dra_allocator.core.groups import Fellows, fellows_of
 from dra_allocator.core.queue import Queue
 from dra_allocator.core.registers import Change, Refused, group_key
 from dra_allocator.core.settle import may_owe, settle
+from dra_allocator.core.snapshot import Snapshot
 from dra_allocator.core.state import ClusterState
 from dra_allocator.core.wakeups import Topic, topics_in, topics_of
 from dra_shared.events.allocations import (
@@ -69,6 +70,10 @@ class Engine:
     def has_work(self) -> bool:
         """Whether there may be something to say."""
         return bool(self._owed) or self._queue.is_awake
+
+    def start_from(self, snapshot: Snapshot) -> None:
+        """Begins at a snapshot instead of the log's beginning. Raises DamagedSnapshotError."""
+        self._follow(self.state.start_from(snapshot), owing=True)
 
     def take(self, record: Record) -> None:
         """Takes in one record of the log."""

@@ -152,6 +152,10 @@ class Register(Generic[K, V]):
         self._sum %= _MODULUS
         return self._sum
 
+    def recount(self) -> int:
+        """The same digest, worked out from every single value."""
+        return sum(self._hash(key, value) for key, value in self._values.items()) % _MODULUS
+
     def _note(self, key: K, old: V | None, new: V | None) -> None:
         if new is None and self._uncounted.get(key, old) is None:
             del self._uncounted[key]
@@ -194,6 +198,15 @@ class Registers:
         """Pods placed with a claim, by claim uid: `placed` read the other way round."""
         self.groups: dict[GroupKey, set[str]] = {}
         """Pods of a group: `pods` read the other way round."""
+
+    def read_backwards(self) -> None:
+        """Works `users` and `groups` out from the registers that they read."""
+        for pod_uid, placed in self.placed.items():
+            for claim_uid in placed.claims:
+                self.users.setdefault(claim_uid, set()).add(pod_uid)
+        for pod_uid, pod in self.pods.items():
+            if (key := group_key(pod.request)) is not None:
+                self.groups.setdefault(key, set()).add(pod_uid)
 
     def take_changes(self) -> list[Change]:
         """What changed since this was last asked."""

@@ -1,11 +1,24 @@
 """The state that a log's facts add up to, taken in strictly as they stand there."""
 
 from collections.abc import Iterable
+from typing import Final
 
 import kube_cel
 from dra_allocator.core.search.selectors import Selectors
 from dra_allocator.core.state import ClusterState
+from dra_shared.events import subjects
 from dra_shared.log.protocol import Record
+
+READ: Final = (
+    subjects.POOLS,
+    subjects.CLUSTER,
+    subjects.CLAIMS,
+    subjects.PODS,
+    subjects.ALLOCATIONS,
+    subjects.MIRROR,
+    f"{subjects.ROOT}.epoch.*",
+)
+"""Where all facts stand that change the state."""
 
 
 def new_state() -> ClusterState:

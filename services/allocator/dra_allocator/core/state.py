@@ -23,6 +23,7 @@ from dra_allocator.core.search.nodes import NodeView
 from dra_allocator.core.search.plan import Problem
 from dra_allocator.core.search.pools import Pool
 from dra_allocator.core.search.selectors import Selectors
+from dra_allocator.core.snapshot import Snapshot
 from dra_allocator.core.taint_rules import concerns
 from dra_allocator.core.touched import Touched
 from dra_allocator.core.why import ReasonBook
@@ -58,6 +59,16 @@ class ClusterState:
         self._reasons: dict[bytes, ReasonBook] = {}
         self._before: list[Refused | None] = []
         self.counts = CountBook(self.nodes, self.pools, self.in_use, selectors, self.touched)
+
+    def start_from(self, snapshot: Snapshot) -> list[Change]:
+        """Takes a snapshot in instead of all records up to its place; nothing was applied before.
+
+        Raises DamagedSnapshotError, and then the state is good for nothing.
+        """
+        snapshot.fill(self.registers)
+        place = snapshot.head.place
+        self.sequence, self.time_ns = place.sequence, place.time_ns
+        return self._follow()
 
     def apply(self, record: Record) -> list[Change]:
         """Takes in a record of the log and gives what it changed.
