@@ -1,4 +1,4 @@
-"""The short cut for whole devices gives the search's answer, or none."""
+"""The short cut for one plain request gives the search's answer, or none."""
 
 import pytest
 from cluster import (
@@ -15,6 +15,7 @@ from cluster import (
 )
 from histories import STEPS, Step, go_on, start
 from hypothesis import given as generated
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from dra_allocator.core import decide as deciding
@@ -25,9 +26,13 @@ from dra_shared.kube.claims import (
     OpaqueDeviceConfiguration,
 )
 from dra_shared.kube.devices import (
+    CapacityRange,
+    CapacityRequestPolicy,
     Counter,
     CounterSet,
     Device,
+    DeviceAttribute,
+    DeviceCapacity,
     DeviceCounterConsumption,
     DeviceTaint,
 )
@@ -90,7 +95,7 @@ def partition(name: str) -> Device:
     ],
     ids=["partition", "share", "binding"],
 )
-def test_devices_that_are_not_whole_and_plain_are_left_to_the_search(odd: Device) -> None:
+def test_devices_that_are_not_whole_are_given_as_the_search_gives_them(odd: Device) -> None:
     pool = a_pool("n1", [odd, "d1", "d2"])
     counters = CounterSet(name="s", counters={"n": Counter(value="1")})
     sets = replace(pool.slices[0], devices=None, shared_counters=(counters,))
@@ -101,3 +106,58 @@ def test_devices_that_are_not_whole_and_plain_are_left_to_the_search(odd: Device
     story = Story("first-fit").tell(a_class(), a_node("n1"), replace(pool, slices=parts))
     facts = both_ways(story)
     assert given(facts)["c1"] == ["d0"]
+
+
+ATTRIBUTES = st.sampled_from(
+    (
+        None,
+        DeviceAttribute(integer=0),
+        DeviceAttribute(integer=1),
+        DeviceAttribute(string="0"),
+        DeviceAttribute(ints=(0, 1)),
+    )
+)
+KINDS = st.sampled_from(("whole", "whole", "whole", "partition", "share"))
+DEVICES = st.lists(st.tuples(ATTRIBUTES, KINDS), min_size=1, max_size=6)
+
+
+def a_mixed_device(number: int, attribute: DeviceAttribute | None, kind: str) -> Device:
+    attributes = {} if attribute is None else {"numa": attribute}
+    if kind == "partition":
+        return replace(partition(f"d{number}"), attributes=attributes)
+    if kind == "whole":
+        return a_device(f"d{number}", attributes=attributes)
+    policy = CapacityRequestPolicy(default="2", valid_range=CapacityRange(min="1"))
+    memory = DeviceCapacity(value="4", request_policy=policy)
+    return a_device(
+        f"d{number}",
+        attributes=attributes,
+        capacity={"memory": memory},
+        allow_multiple_allocations=True,
+    )
+
+
+@generated(
+    pools=st.lists(DEVICES, min_size=1, max_size=2),
+    counts=st.lists(st.integers(1, 3), min_size=4, max_size=8),
+    matched=st.booleans(),
+)
+def test_mixed_devices_are_given_as_the_search_gives_them(
+    pools: list[list[tuple[DeviceAttribute | None, str]]], counts: list[int], *, matched: bool
+) -> None:
+    counters = CounterSet(name="s", counters={"n": Counter(value="2")})
+    story = Story().tell(a_class("any", "true"), a_node("n0"))
+    for number, kinds in enumerate(pools):
+        devices = [a_mixed_device(place, *one) for place, one in enumerate(kinds)]
+        pool = a_pool("n0", devices, driver=f"driver-{number}.example")
+        sets = replace(pool.slices[0], devices=None, shared_counters=(counters,))
+        parts = (*pool.slices, sets)
+        whole = tuple(
+            replace(part, pool=replace(part.pool, resource_slice_count=2)) for part in parts
+        )
+        story.tell(replace(pool, slices=whole))
+    match = "driver-0.example/numa" if matched else ""
+    for number, count in enumerate(counts):
+        story.tell(a_claim(f"x{number}", a_request("r", count), match=match))
+        story.tell(a_pod(f"x{number}", f"x{number}"))
+    both_ways(story)

@@ -223,7 +223,8 @@ class _Attempt:
         if plan.plain is not None and plan.configured:
             devices = pick(plan.plain, pools, self._state.in_use, self._state.selectors)
             if devices is not None:
-                return (allocate(plan.plain, node, devices, plan.configuration),)
+                got = allocate(plan.plain, node, devices, plan.configuration, self._share_id)
+                return (got,)
         likeness = self._state.likeness(view)
         if likeness in self._hopeless:
             return None

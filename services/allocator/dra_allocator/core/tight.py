@@ -36,6 +36,7 @@ def smallest_first(pool: Pool) -> Pool:
         unfit=_moved(pool.unfit, order),
         index={device.id.device: place for place, device in enumerate(devices)},
         candidates={},
+        alike={},
     )
 
 

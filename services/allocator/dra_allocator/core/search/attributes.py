@@ -7,6 +7,8 @@ What CEL makes of attributes is the business of `selectors`.
 from collections.abc import Mapping
 from typing import Final
 
+import msgspec
+
 from dra_shared.kube.devices import Device, DeviceAttribute
 
 Value = tuple[str, int | bool | str]
@@ -17,6 +19,13 @@ Values = frozenset[Value]
 
 UNREADABLE: Final[Values] = frozenset({("unreadable", "")})
 """An attribute that is there, but has no value that constraints can compare."""
+
+
+class Alike(msgspec.Struct, frozen=True):
+    """Devices by value of one attribute: a mask for each value. `odd`: those without one scalar."""
+
+    masks: tuple[int, ...]
+    odd: int
 
 
 def find_attribute(device: Device, driver: str, name: str) -> DeviceAttribute | None:

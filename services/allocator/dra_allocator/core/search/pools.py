@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from dra_allocator.core.search.attributes import Alike
 from dra_allocator.core.search.devices import UNGROUPED, CounterName, PoolDevice, read_devices
 from dra_allocator.core.search.features import Feature, Features
 from dra_allocator.core.search.nodes import NodeView, selector_picks
@@ -76,7 +77,8 @@ class Pool(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     `here`: devices that the node can reach; the others only show themselves to selectors, as
     upstream's do. `unfit`: devices that this node's kubelet cannot use. `counters` in nano units.
-    `candidates` remembers answers of `candidates.candidates`, which depend on the pool alone.
+    `candidates` and `alike` remember answers of the functions in the modules of these names, which
+    depend on the pool alone.
     """
 
     id: PoolId
@@ -89,6 +91,7 @@ class Pool(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     fault_detail: str = ""
     index: dict[str, int] = msgspec.field(default_factory=dict)
     candidates: dict[RequestShape, Candidates] = msgspec.field(default_factory=dict)
+    alike: dict[str, Alike] = msgspec.field(default_factory=dict)
 
 
 def pools_for_node(
