@@ -41,6 +41,8 @@ class Node:
         self._around = Surroundings(place, client, claims, logs)
         self._wipe_after = wipe_after
         self._lives: dict[str, PodLife] = {}
+        self._over: set[str] = set()
+        """Pods that have ended here, or are gone from the API; forgotten once they are both."""
 
     async def run(self) -> None:
         """Until cancelled; the node object stays afterwards, as a real one does."""
@@ -73,13 +75,22 @@ class Node:
                 life.saw(pod)
             elif life is not None:
                 life.saw_gone()
+                self._forget(uid)
             elif pod is not None and pod.get("status", {}).get("phase") not in FINISHED:
                 self._begin(uid, pod, tasks)
 
     def _begin(self, uid: str, pod: Object, tasks: asyncio.TaskGroup) -> None:
         self._lives[uid] = life = PodLife(pod, self._around)
         task = tasks.create_task(life.run())
-        task.add_done_callback(lambda _: self._lives.pop(uid, None))
+        task.add_done_callback(lambda _: self._forget(uid))
+
+    def _forget(self, uid: str) -> None:
+        """Notes an end; a late event about a pod that has ended here begins no new life of it."""
+        if uid in self._over:
+            self._over.discard(uid)
+            self._lives.pop(uid, None)
+        else:
+            self._over.add(uid)
 
 
 async def register(client: Client, place: Place) -> None:
