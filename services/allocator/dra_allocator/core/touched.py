@@ -3,7 +3,7 @@
 from typing import Final
 
 LONGEST: Final = 65_536
-"""More changes than this are forgotten; an index that is further behind builds itself anew."""
+"""Of more changes than this the older half is forgotten: who is further behind builds itself anew."""
 
 
 class Touched:
@@ -22,7 +22,8 @@ class Touched:
         """Notes that something about the node changed."""
         self._names.append(node)
         if len(self._names) > LONGEST:
-            self.add_all()
+            self._forgotten += LONGEST // 2
+            del self._names[: LONGEST // 2]
 
     def add_all(self) -> None:
         """Notes that anything may have changed: all readers start anew."""
