@@ -44,6 +44,9 @@ RETRY_SECONDS: Final = 2.0
 IDLE_SECONDS: Final = 10.0
 """After so long without a new fact the state's hash is recorded, however few there were."""
 
+THRESHOLDS: Final = (50_000, 20, 50)
+"""New objects before garbage is looked for among them, then among ever older ones."""
+
 _log = structlog.get_logger()
 
 
@@ -80,9 +83,11 @@ class Service:
         async for batch in self._log.read(after=self._engine.state.sequence, subjects=READ):
             async with self._turn:
                 self._take(batch)
-                if not batch:
+                if not batch and not self.caught_up.is_set():
                     self._readiness.there("start")
                     self.caught_up.set()
+                    self._applied = 0
+                if not batch:
                     await self._decide()
 
     async def write(self, epoch: Epoch) -> None:
@@ -202,8 +207,9 @@ async def _start_from_snapshot(service: Service, log: JetStreamLog, store: Store
 
 
 def _collect_garbage() -> None:
-    """From here on, among what is not part of the state."""
+    """From here on and seldom: the first decision alone makes a million objects that stay."""
     gc.freeze()
+    gc.set_threshold(*THRESHOLDS)
     gc.enable()
 
 

@@ -1,0 +1,152 @@
+"""A snapshot holds what the log's facts add up to, no more and no less, and knows when it is hurt."""
+
+import msgspec
+import pytest
+from cluster import a_record
+from histories import STEPS, Step, go_on, start
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dra_allocator.core.engine import Engine
+from dra_allocator.core.registers import Registers
+from dra_allocator.core.replay import new_state, replay
+from dra_allocator.core.snapshot import (
+    DamagedSnapshotError,
+    Origin,
+    Place,
+    Snapshot,
+    digests,
+    from_bytes,
+    recounted,
+    take,
+)
+from dra_allocator.core.verify import verify
+from dra_allocator.edge.reducer import reducer_version
+from dra_shared.events.allocations import (
+    AllocationAdopted,
+    ClaimAllocated,
+    ClaimReleased,
+    ClaimUnsatisfiable,
+)
+from dra_shared.events.envelope import AnyFact, Envelope
+from dra_shared.log.protocol import Record
+
+ORIGIN = Origin(stream="DRA@now", reducer="r")
+
+
+def after(steps: list[Step]) -> list[Record]:
+    """The log of a random history, at the end of which nothing is left to say."""
+    story = start()
+    for step in steps:
+        go_on(story, step)
+    story.decide()
+    return story.records
+
+
+def snapshot_of(records: list[Record]) -> Snapshot:
+    """A snapshot behind the last of the records, as it comes back from where it was stored."""
+    newest = records[-1]
+    place = Place(sequence=newest.sequence, time_ns=newest.time_ns, id=newest.envelope.id)
+    return from_bytes(take(replay(records).registers, ORIGIN, place).to_bytes())
+
+
+def restarted(records: list[Record], snapshot: Snapshot | None) -> Engine:
+    """An allocator that starts on this log."""
+    engine = Engine(new_state(), "pack")
+    if snapshot is not None:
+        engine.start_from(snapshot)
+    for record in records[engine.state.sequence :]:
+        engine.take(record)
+    return engine
+
+
+def said(engine: Engine) -> list[Envelope]:
+    """All that it has to say now."""
+    events: list[Envelope] = []
+    while (envelope := engine.next(epoch=1)) is not None:
+        events.append(envelope)
+    return events
+
+
+def settled(events: list[Envelope]) -> set[tuple[type, str]]:
+    """Which claims were settled how: those that come together may be settled in any order."""
+    facts = [event.fact for event in events]
+    return {
+        (type(f), f.claim.uid) for f in facts if isinstance(f, ClaimReleased | AllocationAdopted)
+    }
+
+
+def decided(events: list[Envelope]) -> list[AnyFact]:
+    """Which pods were placed or refused, in this order."""
+    facts = [event.fact for event in events]
+    return [fact for fact in facts if isinstance(fact, ClaimAllocated | ClaimUnsatisfiable)]
+
+
+@given(STEPS, st.integers(1, 1000))
+def test_a_snapshot_with_the_log_behind_it_is_the_whole_log(steps: list[Step], cut: int) -> None:
+    records = after(steps)
+    part = snapshot_of(records[: 1 + cut % len(records)])
+    whole, short = restarted(records, None), restarted(records, part)
+    assert short.state.hash() == whole.state.hash() == replay(records).hash()
+    assert short.state.registers.users == whole.state.registers.users
+    assert short.state.registers.groups == whole.state.registers.groups
+    assert decided(said(short)) == decided(said(whole))
+    assert short.waiting == whole.waiting
+
+
+@given(STEPS, st.integers(1, 1000))
+def test_an_allocator_that_starts_from_a_snapshot_says_what_follows_from_the_log(
+    steps: list[Step], cut: int
+) -> None:
+    story = start()
+    for step in steps:
+        go_on(story, step)
+    story.decide()
+    known = story.records[: 1 + cut % len(story.records)]
+    events = said(restarted(known, snapshot_of(known)))
+    others = said(restarted(known, None))
+    assert decided(events) == decided(others)
+    assert settled(events) == settled(others)
+    log = [*known, *(a_record(event, len(known) + n) for n, event in enumerate(events, 1))]
+    assert list(verify(log)) == []
+
+
+@given(STEPS)
+def test_a_digest_kept_in_step_is_the_one_counted_anew(steps: list[Step]) -> None:
+    story = start()
+    for step in steps:
+        go_on(story, step)
+        registers = story.state.registers
+        assert digests(registers) == recounted(registers)
+
+
+@given(st.data())
+def test_any_damage_is_noticed(data: st.DataObject) -> None:
+    stored = bytearray(snapshot_of(start().records).to_bytes())
+    place = data.draw(st.integers(0, len(stored) - 1))
+    stored[place] ^= data.draw(st.integers(1, 255))
+    with pytest.raises(DamagedSnapshotError):
+        from_bytes(bytes(stored))
+
+
+def test_half_a_snapshot_is_noticed() -> None:
+    stored = snapshot_of(start().records).to_bytes()
+    with pytest.raises(DamagedSnapshotError, match="digest"):
+        from_bytes(stored[:-1])
+    with pytest.raises(DamagedSnapshotError, match="head"):
+        from_bytes(b"")
+
+
+def test_contents_that_are_no_registers_are_noticed() -> None:
+    whole = snapshot_of(start().records)
+    with pytest.raises(DamagedSnapshotError, match="contents"):
+        msgspec.structs.replace(whole, packed=b"x").fill(Registers())
+
+
+def test_every_register_is_in_a_snapshot() -> None:
+    head = snapshot_of(start().records).head
+    assert set(head.digests) == {register.name for register in Registers().each()}
+
+
+def test_a_release_names_its_fold_always_the_same() -> None:
+    assert reducer_version() == reducer_version()
