@@ -63,7 +63,7 @@ def expand(call: Call, new: NodeMaker) -> Node:
 
 
 def _name(node: Node, message: str) -> str:
-    if not isinstance(node, Ident) or node.name.startswith("."):
+    if not isinstance(node, Ident):
         raise ExpressionFault(node.offset, message)
     return node.name
 

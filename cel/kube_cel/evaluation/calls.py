@@ -1,5 +1,7 @@
 """Calls: strict in their arguments, charged even where an argument or the call fails."""
 
+from typing import Final
+
 from kube_cel.checked import Resolution
 from kube_cel.declarations import Implementation
 from kube_cel.errors import AbortedError, EvaluationError
@@ -8,14 +10,32 @@ from kube_cel.evaluation.guards import dispatching, guarded
 
 
 def implementation(resolution: Resolution) -> Implementation:
-    """What a call runs: one overload where the checker left one, else the first that fits."""
-    if len(resolution.overloads) == 1:
-        return guarded(resolution.overloads[0])
-    member = resolution.overloads[0].member
-    return dispatching(
-        resolution.function.name,
-        tuple(o for o in resolution.function.overloads if o.member is member),
+    """
+    What a call runs: one overload where the checker left one, else the first that fits.
+
+    Operators, conversions and sorting are one function for all types, so for them the first
+    that fits also takes over where the checker's choice does not.
+    """
+    function, chosen = resolution.function, resolution.overloads[0]
+    if len(resolution.overloads) == 1 and not is_one_for_all(function.name):
+        return guarded(chosen)
+    fitting = dispatching(
+        function.name, tuple(o for o in function.overloads if o.member is chosen.member)
     )
+    return guarded(chosen, fitting) if len(resolution.overloads) == 1 else fitting
+
+
+def is_one_for_all(name: str) -> bool:
+    """Whether the function does not tell its overloads apart when it runs."""
+    return name[0] in "_@!-" or name in _ONE_FOR_ALL
+
+
+_ONE_FOR_ALL: Final = frozenset(
+    (
+        *("sort", "size", "bool", "bytes", "double", "duration", "dyn", "int", "string"),
+        *("timestamp", "type", "uint"),
+    )
+)
 
 
 class Charge:

@@ -7,6 +7,7 @@ from kube_cel.declarations import Implementation
 from kube_cel.evaluation.calls import (
     Charge,
     implementation,
+    is_one_for_all,
     plan_call,
     plan_known,
     plan_variadic,
@@ -35,9 +36,6 @@ _FOLDED: Final = frozenset(
 """Conversions of a constant are worked out when the program is made."""
 _PARSERS: Final = frozenset({"cidr", "ip", "quantity", "semver", "url"})
 """Of a constant text they give the same value each time, though each time is charged."""
-_BOTH_SIDES: Final = ("_", "@")
-"""Names of operators begin so: they evaluate both sides, while a method that the checker left
-several overloads stops at its first failed argument."""
 _PATTERNS: Final = frozenset({"find", "findAll", "matches"})
 
 
@@ -52,8 +50,8 @@ def plan_function(node: Call, resolution: Resolution, args: tuple[Plan, ...]) ->
             return member
     if _grows_a_list(node, resolution):
         implement = append
-    stops = len(resolution.overloads) > 1 and not node.function.startswith(_BOTH_SIDES)
-    if stops or node.function == "format":
+    several = len(resolution.overloads) > 1 and not is_one_for_all(node.function)
+    if several or node.function == "format":
         return Plan(plan_variadic(implement, Charge(resolution), tuple(arg.run for arg in args)))
     return Plan(_run(node.function, implement, Charge(resolution), args))
 

@@ -58,13 +58,14 @@ def _map_check(key: Predicate | None, value: Predicate | None) -> Predicate:
     return check
 
 
-def guarded(overload: Overload) -> Implementation:
+def guarded(overload: Overload, otherwise: Implementation | None = None) -> Implementation:
     """
-    The implementation, behind checks of its arguments.
+    The implementation, behind checks of its arguments; what they refuse goes to ``otherwise``.
 
     The checker's word is not enough: null passes for any object, and what is learned of a
     type variable from a value of unknown type may be wrong.
     """
+    refuse = _refuse if otherwise is None else otherwise
     checks = [
         (position, check)
         for position, wanted in enumerate(overload.params)
@@ -75,25 +76,28 @@ def guarded(overload: Overload) -> Implementation:
         case []:
             return call
         case [(0, only)] if len(overload.params) == 1:
-            return _guarded_unary(call, only)
+            return _guarded_unary(call, only, refuse)
         case _:
-            return _guarded(call, checks)
+            return _guarded(call, checks, refuse)
 
 
-def _guarded_unary(call: Implementation, check: Predicate) -> Implementation:
-    def checked(value: object) -> object:
-        if check(value):
-            return call(value)
-        raise NoSuchOverloadError
-
-    return checked
+def _refuse(*_args: object) -> object:
+    raise NoSuchOverloadError
 
 
-def _guarded(call: Implementation, checks: list[tuple[int, Predicate]]) -> Implementation:
+def _guarded_unary(
+    call: Implementation, check: Predicate, refuse: Implementation
+) -> Implementation:
+    return lambda value: call(value) if check(value) else refuse(value)
+
+
+def _guarded(
+    call: Implementation, checks: list[tuple[int, Predicate]], refuse: Implementation
+) -> Implementation:
     def checked(*args: object) -> object:
         for position, check in checks:
             if not check(args[position]):
-                raise NoSuchOverloadError
+                return refuse(*args)
         return call(*args)
 
     return checked

@@ -7,7 +7,7 @@ from kube_cel.costs import TRAVERSAL, tenth
 from kube_cel.declarations import CallSite, Function, Size
 from kube_cel.errors import EvaluationError
 from kube_cel.library.declare import function, method
-from kube_cel.saturating import UNKNOWN, WRAP, added, multiplied, scaled
+from kube_cel.saturating import WRAP, added, multiplied, scaled
 from kube_cel.syntax import Literal
 from kube_cel.types import BOOL, INT, LIST_STRING, STRING
 from kube_cel.values.equality import size
@@ -128,7 +128,7 @@ def _estimate_split(site: CallSite) -> tuple[int, Size | None]:
     if site.count() > 2:  # noqa: PLR2004 - text, separator, limit
         limit = site.node(2)
         if isinstance(limit, Literal) and isinstance(limit.value, int):
-            parts = limit.value if limit.value >= 0 else UNKNOWN
+            parts = limit.value % WRAP
     return scaled(text.high, 2 * TRAVERSAL), Size(0, parts)
 
 

@@ -78,13 +78,16 @@ class Quantity:
         return Quantity(mine + sign * theirs, low, small=False, derived=True)
 
     def _small_sum(self, other: "Quantity", sign: int) -> "Quantity | None":
-        if other.value == 0:
+        addend = sign * other.value
+        if addend > INT_MAX:
+            addend = INT_MIN  # in 64 bits the smallest number is its own opposite
+        if addend == 0:
             return Quantity(self.value, self.scale, derived=True)
         if self.value == 0:
-            return Quantity(sign * other.value, other.scale, derived=True)
+            return Quantity(addend, other.scale, derived=True)
         low = min(self.scale, other.scale)
         mine = _scaled_up(self.value, self.scale - low)
-        theirs = _scaled_up(sign * other.value, other.scale - low)
+        theirs = _scaled_up(addend, other.scale - low)
         if mine is None or theirs is None or not INT_MIN <= mine + theirs <= INT_MAX:
             return None
         return Quantity(mine + theirs, low, derived=True)
