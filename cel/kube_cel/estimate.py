@@ -87,11 +87,7 @@ class Estimator:
         self._locals: dict[str, list[Local]] = {}
 
     def cost(self, node: Node) -> int:
-        """
-        The greatest cost of a node with everything below it.
-
-        A macro may use one tree twice; it is worked out once and counts twice.
-        """
+        """The greatest cost of a node; a tree that a macro uses twice is worked out once."""
         known = self._costs.get(node.id)
         if known is None:
             known = self._costs[node.id] = self._cost(node)
@@ -232,10 +228,9 @@ class Estimator:
             self._contents[node.id] = Contents(is_list=left.is_list, key=keys, value=values)
 
     def _copy(self, to: Node, source: Node) -> None:
-        size, contents = self.size(source), self.contents(source)
-        if size is not None:
+        if (size := self.size(source)) is not None:
             self._sizes[to.id] = size
-        if contents is not None:
+        if (contents := self.contents(source)) is not None:
             self._contents[to.id] = contents
 
     def _bind(self, node: Comprehension) -> int:
@@ -279,11 +274,9 @@ class Estimator:
             else contents.is_list
         )
         path = self.path(node.range)
-        value = Local((*path, "@items" if is_list else "@values"), None, None)
-        key = Local((*path, "@indices" if is_list else "@keys"), None, None)
-        if contents is not None:
-            value = msgspec.structs.replace(value, size=contents.value)
-            key = msgspec.structs.replace(key, size=contents.key)
+        key_size, size = (None, None) if contents is None else (contents.key, contents.value)
+        value = Local((*path, "@items" if is_list else "@values"), size, None)
+        key = Local((*path, "@indices" if is_list else "@keys"), key_size, None)
         if node.second_variable is not None:
             self._enter(node.variable, key)
             self._enter(node.second_variable, value)
