@@ -18,36 +18,43 @@ _ORDINARY_LENGTH: Final = 512
 
 class Device:
     """
-    One device as a selector sees it; do not change it afterwards.
+    One device as a selector sees it. It keeps the maps it is given: do not change them.
 
     ``attributes`` and ``capacity`` are by domain, then by identifier. An
     ``allow_multiple_allocations`` that is not set reads as false. ``ordinary`` tells that no
     attribute is so long that going through it could come near a cost limit.
     """
 
-    __slots__ = ("attributes", "capacity", "driver", "fields", "multiple", "ordinary")
+    __slots__ = ("_fields", "attributes", "capacity", "driver", "multiple", "ordinary")
 
     def __init__(
         self,
         driver: str,
-        attributes: Mapping[str, Mapping[str, Attribute]],
-        capacity: Mapping[str, Mapping[str, Quantity]],
+        attributes: dict[str, dict[str, Attribute]],
+        capacity: dict[str, dict[str, Quantity]],
         *,
         allow_multiple_allocations: bool | None = None,
     ) -> None:
         self.driver = driver
-        self.attributes = {domain: dict(values) for domain, values in attributes.items()}
-        self.capacity = {domain: dict(values) for domain, values in capacity.items()}
+        self.attributes = attributes
+        self.capacity = capacity
         self.multiple = bool(allow_multiple_allocations)
         self.ordinary = all(
             _is_ordinary(value) for values in attributes.values() for value in values.values()
         )
-        self.fields: dict[str, object] = {
-            "driver": driver,
-            "attributes": DomainMap(self.attributes),
-            "capacity": DomainMap(self.capacity),
-            "allowMultipleAllocations": self.multiple,
-        }
+        self._fields: dict[str, object] | None = None
+
+    @property
+    def fields(self) -> dict[str, object]:
+        """The device as a value of an expression; made when it is first asked for."""
+        if self._fields is None:
+            self._fields = {
+                "driver": self.driver,
+                "attributes": DomainMap(self.attributes),
+                "capacity": DomainMap(self.capacity),
+                "allowMultipleAllocations": self.multiple,
+            }
+        return self._fields
 
 
 def _is_ordinary(value: Attribute) -> bool:
