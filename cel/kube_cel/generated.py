@@ -71,7 +71,7 @@ def generate(text: str, checked: Checked) -> Fast | None:
     if len(code) > _MAX_CODE or code.count("(") > _MAX_BRACKETS:
         return None
     scope = generator.names
-    exec(f"def fast(d):\n    return {code}", scope)  # noqa: S102 - made of our own templates and constants
+    exec(f"def fast(d):\n    return {code} if d.ordinary else None", scope)  # noqa: S102 - made of our own templates and constants
     fast: Fast = scope["fast"]
     return fast
 

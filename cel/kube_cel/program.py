@@ -45,7 +45,7 @@ class Program:
         self._run = run
         self._slots = slots
         self._asked = 0
-        self._fast: Fast | None = None
+        self._fast: Fast = _no_fast_way
 
     @cached_property
     def estimated_cost(self) -> int:
@@ -73,19 +73,21 @@ class Program:
 
     def matches(self, device: Device, *, expired: Expired | None = None) -> bool:
         """Whether the device fits. Raises ``EvaluationError`` if the expression has no answer."""
-        if self._fast is not None and device.ordinary:
-            try:
-                quick = self._fast(device)
-            except TROUBLE:
-                quick = None
-            if quick is True or quick is False:
-                return quick
+        try:
+            quick = self._fast(device)
+        except TROUBLE:
+            quick = None
+        if quick is True or quick is False:
+            return quick
+        return self._matches_exactly(device, expired)
+
+    def _matches_exactly(self, device: Device, expired: Expired | None) -> bool:
         value = self.evaluate(device, expired=expired).value
         if isinstance(value, Optional) and value.present:
             value = value.value
         self._asked += 1
         if self._asked == _OFTEN:
-            self._fast = generate(self.text, self._checked)
+            self._fast = generate(self.text, self._checked) or _no_fast_way
         if value is True or value is False:
             return value
         raise NotBooleanError(name_of(value))
@@ -105,3 +107,7 @@ class Program:
             value.error.cost = frame.cost
             raise value.error
         return Outcome(value, frame.cost)
+
+
+def _no_fast_way(_device: Device) -> None:
+    """The fast way of an expression that has none, or none yet."""
