@@ -14,7 +14,7 @@ from kube_cel.types import FORMAT, LIST_STRING, STRING, optional_of
 from kube_cel.values.equality import size
 from kube_cel.values.formats import NamedFormat
 from kube_cel.values.optional import NONE, Optional
-from kube_cel.values.url import parse_url
+from kube_cel.values.url import parse_request
 
 _Check = Callable[[str], tuple[str, ...]]
 
@@ -113,7 +113,7 @@ def _says(fault: str, fits: Callable[[str], object]) -> _Check:
 
 def _check_uri(text: str) -> tuple[str, ...]:
     try:
-        parse_url(text)
+        parse_request(text)
     except EvaluationError as error:
         return (error.message,)
     return ()

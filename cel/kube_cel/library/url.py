@@ -7,12 +7,12 @@ from kube_cel.declarations import Function
 from kube_cel.errors import EvaluationError
 from kube_cel.library.declare import function, method
 from kube_cel.types import BOOL, LIST_STRING, STRING, URL, map_of
-from kube_cel.values.url import Url, escaped_path, parse_url, query_values
+from kube_cel.values.url import Url, escaped_path, parse_request, parse_url, query_values
 
 
 def _is_url(text: str) -> bool:
     try:
-        parse_url(text)
+        parse_request(text)
     except EvaluationError:
         return False
     return True

@@ -35,7 +35,8 @@ class _Opaque:
         self.value = value
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Opaque) and self.value is other.value
+        # Python has one empty tuple, where Go has as many empty lists as are written
+        return isinstance(other, _Opaque) and self.value is other.value and self.value != ()
 
     def __hash__(self) -> int:
         return id(self.value)

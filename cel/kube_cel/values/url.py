@@ -36,14 +36,15 @@ def parse_url(text: str) -> Url:
     The text is read twice, as in Kubernetes: as a request, which knows no fragment and
     refuses relative URLs, then without its fragment for the parts.
     """
-    whole = _parse(text)
+    whole = parse_request(text)
     stem, mark, fragment = text.partition("#")
     if _BAD_ESCAPE.search(fragment):
         raise _fault(text, "invalid URL escape")
-    return _parse(stem) if mark and stem else whole
+    return parse_request(stem) if mark and stem else whole
 
 
-def _parse(text: str) -> Url:
+def parse_request(text: str) -> Url:
+    """The parts of the text as a request has them, a fragment taken for a part of the rest."""
     if any(ord(c) < _SPACE_AND_BELOW or ord(c) == _DELETE for c in text):
         raise _fault(text, "invalid control character in URL")
     if not text:
