@@ -120,7 +120,7 @@ func (b *bench) run(ctx context.Context, o order) (answer, error) {
 }
 
 func (b *bench) decisions(ctx context.Context, o order) ([]time.Duration, bool, float64, error) {
-	taken := make([]time.Duration, 0, o.Decisions)
+	taken := make([]time.Duration, 0, min(o.Decisions, 1<<16))
 	processor := processorSeconds()
 	deadline := time.Now().Add(time.Duration(o.Seconds * float64(time.Second)))
 	for len(taken) < o.Decisions && time.Now().Before(deadline) {
