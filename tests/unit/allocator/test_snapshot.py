@@ -60,6 +60,12 @@ def restarted(records: list[Record], snapshot: Snapshot | None) -> Engine:
     return engine
 
 
+def held(engine: Engine) -> object:
+    """What is taken of devices and of nodes."""
+    state = engine.state
+    return sorted(map(str, state.in_use.costs())), state.nodes.taken(), state.cards.twice
+
+
 def said(engine: Engine) -> list[Envelope]:
     """All that it has to say now."""
     events: list[Envelope] = []
@@ -88,6 +94,7 @@ def test_a_snapshot_with_the_log_behind_it_is_the_whole_log(steps: list[Step], c
     part = snapshot_of(records[: 1 + cut % len(records)])
     whole, short = restarted(records, None), restarted(records, part)
     assert short.state.hash() == whole.state.hash() == replay(records).hash()
+    assert held(short) == held(whole)
     assert short.state.registers.users == whole.state.registers.users
     assert short.state.registers.groups == whole.state.registers.groups
     assert decided(said(short)) == decided(said(whole))

@@ -32,6 +32,10 @@ LONG_WAIT: Final = 16
 """Turns that a pod waits which has spent the largest budget in vain."""
 
 
+_OWING: Final = frozenset({"claims", "shown", "write_refused", "holdings"})
+"""Registers of claims about which something may have to be said."""
+
+
 class Engine:
     """Decides what waits, in order. `state` is for reading."""
 
@@ -73,7 +77,14 @@ class Engine:
 
     def start_from(self, snapshot: Snapshot) -> None:
         """Begins at a snapshot instead of the log's beginning. Raises DamagedSnapshotError."""
-        self._follow(self.state.start_from(snapshot), owing=True)
+        self.state.start_from(snapshot)
+        registers = self.state.registers
+        for uid, pod in registers.pods.items():
+            for ref in pod.request.claims:
+                self._pods_by_claim.setdefault(ref.uid, set()).add(uid)
+        self._ask_again(uid for uid in registers.pods if uid not in registers.placed)
+        for register in (registers.holdings, registers.shown, registers.write_refused):
+            self._owed.update((uid, None) for uid in register if may_owe(registers, uid))
 
     def take(self, record: Record) -> None:
         """Takes in one record of the log."""
@@ -174,7 +185,7 @@ class Engine:
                     self._follow_pod(change)
                 case "placed":
                     self._follow_placed(change)
-                case "claims" | "shown" | "write_refused" | "holdings":
+                case register if register in _OWING:
                     if owing and may_owe(self.state.registers, change.key):
                         self._owed[change.key] = None
                     self._ask_again(self._pods_by_claim.get(change.key, ()))

@@ -102,14 +102,18 @@ class NodeBook:
 
     def recount(self, pod_uid: str) -> None:
         """The pod came, went, or was placed: counts what it takes of which node."""
-        before = self._counted.pop(pod_uid, None)
-        if before is not None:
-            self._count(*before, sign=-1)
+        before = self._counted.get(pod_uid)
         pod = self._registers.pods.get(pod_uid)
         placed = self._registers.placed.get(pod_uid)
-        if pod is not None and placed is not None:
-            self._counted[pod_uid] = (placed.node, pod.request.placement)
-            self._count(placed.node, pod.request.placement, sign=1)
+        after = (placed.node, pod.request.placement) if pod and placed else None
+        if before == after:
+            return
+        if before is not None:
+            del self._counted[pod_uid]
+            self._count(*before, sign=-1)
+        if after is not None:
+            self._counted[pod_uid] = after
+            self._count(*after, sign=1)
 
     def taken(self) -> dict[str, Taken]:
         """What our pods take, by node."""

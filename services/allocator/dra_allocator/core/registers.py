@@ -139,10 +139,9 @@ class Register(Generic[K, V]):
         return len(self._values)
 
     def fill(self, values: Iterable[tuple[K, V]], digest: int) -> None:
-        """Fills an empty register with contents whose digest is known; each is a change."""
+        """Fills an empty register with contents whose digest is known; no changes are noted."""
         self._values.update(values)
         self._sum = digest
-        self._changes += [Change(self.name, key, None, new) for key, new in self._values.items()]
 
     def digest(self) -> int:
         """A number that depends on the contents alone: equal contents, equal digest."""

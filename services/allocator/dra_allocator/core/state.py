@@ -60,15 +60,23 @@ class ClusterState:
         self._before: list[Refused | None] = []
         self.counts = CountBook(self.nodes, self.pools, self.in_use, selectors, self.touched)
 
-    def start_from(self, snapshot: Snapshot) -> list[Change]:
+    def start_from(self, snapshot: Snapshot) -> None:
         """Takes a snapshot in instead of all records up to its place; nothing was applied before.
 
-        Raises DamagedSnapshotError, and then the state is good for nothing.
+        Raises DamagedSnapshotError, and then the state is good for nothing. What is kept in step
+        is built at once, several times faster than by following one value after the other.
         """
-        snapshot.fill(self.registers)
-        place = snapshot.head.place
+        registers, place = self.registers, snapshot.head.place
+        snapshot.fill(registers)
         self.sequence, self.time_ns = place.sequence, place.time_ns
-        return self._follow()
+        self.in_use.fill(
+            cost for _, holding in registers.holdings.items() for cost in holding.costs
+        )
+        for pod_uid in registers.placed:
+            self.nodes.recount(pod_uid)
+        for key in (*registers.pools, *registers.foreign):
+            self.pools.forget_pool(key)
+            self.cards.read(registers, key)
 
     def apply(self, record: Record) -> list[Change]:
         """Takes in a record of the log and gives what it changed.
@@ -200,12 +208,14 @@ def _describe(use: PoolUse) -> Hashable:
 
 
 def _holding(state: ClusterState, change: Change) -> None:
+    pools: dict[PoolKey, None] = {}
     for cost in change.old.costs if change.old else ():
         state.in_use.remove(cost)
+        pools[cost.device.driver, cost.device.pool] = None
     for cost in change.new.costs if change.new else ():
         state.in_use.add(cost)
-    costs = [cost for holding in (change.old, change.new) if holding for cost in holding.costs]
-    for key in dict.fromkeys((cost.device.driver, cost.device.pool) for cost in costs):
+        pools[cost.device.driver, cost.device.pool] = None
+    for key in pools:
         state.touch_pool(key)
 
 

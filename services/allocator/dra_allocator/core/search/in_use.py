@@ -58,7 +58,7 @@ class DeviceUse:
         for cost in self.costs:
             for name, text in cost.capacity.items():
                 self.capacity[name] = self.capacity.get(name, 0) + parse_quantity(text).nanos
-            for counter, amount in counters_of(cost):
+            for counter, amount in counters_of(cost) if cost.counters else ():
                 self.counters[counter] = max(self.counters.get(counter, 0), amount)
 
 
@@ -71,9 +71,12 @@ class PoolUse:
 
     def add(self, cost: Cost) -> None:
         """Count one more holder of a device."""
-        use = self.devices.setdefault(cost.device.device, DeviceUse())
-        self._charge(use.counters, -1)
-        use.add(cost)
+        use = self.devices.get(cost.device.device)
+        if use is None:
+            use = self.devices[cost.device.device] = DeviceUse((cost,))
+        else:
+            self._charge(use.counters, -1)
+            use.add(cost)
         self._charge(use.counters, 1)
 
     def remove(self, cost: Cost) -> None:
@@ -113,19 +116,29 @@ class InUse:
 
     def __init__(self, costs: Iterable[Cost] = ()) -> None:
         self._pools: dict[PoolId, PoolUse] = {}
+        self._unread: dict[PoolId, list[Cost]] = {}
+        self.fill(costs)
+
+    def fill(self, costs: Iterable[Cost]) -> None:
+        """Count many holders at once: those of a pool are looked at when it is asked for."""
         for cost in costs:
-            self.add(cost)
+            if not cost.admin:
+                self._unread.setdefault(_pool(cost.device), []).append(cost)
 
     def add(self, cost: Cost) -> None:
         """Count what one result of an allocation takes; admin access takes nothing."""
-        if not cost.admin:
-            self._pools.setdefault(_pool(cost.device), PoolUse()).add(cost)
+        if cost.admin:
+            return
+        pool = self._read(_pool(cost.device))
+        if pool is None:
+            pool = self._pools[_pool(cost.device)] = PoolUse()
+        pool.add(cost)
 
     def remove(self, cost: Cost) -> None:
         """Give back what `add` counted. Raises UnknownCostError."""
         if cost.admin:
             return
-        pool = self._pools.get(_pool(cost.device))
+        pool = self._read(_pool(cost.device))
         if pool is None:
             raise UnknownCostError(cost)
         pool.remove(cost)
@@ -134,7 +147,7 @@ class InUse:
 
     def of(self, pool: PoolId) -> PoolUse:
         """Give what is held of one pool; for reading."""
-        return self._pools.get(pool, UNUSED)
+        return self._read(pool) or UNUSED
 
     def holders(self, device: DeviceId) -> tuple[Cost, ...]:
         """Give what holds this device."""
@@ -143,9 +156,18 @@ class InUse:
 
     def costs(self) -> Iterable[Cost]:
         """Give all that was added and not removed, ordered by pool."""
+        for id_ in tuple(self._unread):
+            self._read(id_)
         for _, pool in sorted(self._pools.items(), key=lambda item: item[0]):
             for _, use in sorted(pool.devices.items()):
                 yield from use.costs
+
+    def _read(self, pool: PoolId) -> PoolUse | None:
+        if pool in self._unread:
+            use = self._pools.setdefault(pool, PoolUse())
+            for cost in self._unread.pop(pool):
+                use.add(cost)
+        return self._pools.get(pool)
 
     def copy(self) -> "InUse":
         """Give an independent copy."""
