@@ -154,7 +154,13 @@ def _sign(a: Any, b: Any) -> int:
 
 
 def order(a: object, b: object) -> int:
-    """The order of two elements; those without one count as equal (as in Kubernetes)."""
+    """
+    The order of two elements, 0 for those that have one each but none in common.
+
+    Raises ``NoSuchOverloadError`` for an element that has no order at all, as in Kubernetes.
+    """
+    if a.__class__ not in ORDERED or b.__class__ not in ORDERED:
+        raise NoSuchOverloadError
     try:
         return compare(a, b)
     except EvaluationError:
