@@ -32,12 +32,7 @@ async def connect(url: str, name: str, *, patience: float = -1) -> Client:
     """
     hear_cancellations()
     client = Client()
-
-    async def disconnected() -> None:
-        CONNECTED.set(0)
-        if not client.is_closed:
-            _log.warning("connection to NATS lost, reconnecting")
-
+    ear = _Ear(client)
     attempts = -1 if patience < 0 else max(1, int(patience / RECONNECT_WAIT))
     try:
         await client.connect(
@@ -49,9 +44,9 @@ async def connect(url: str, name: str, *, patience: float = -1) -> Client:
             connect_timeout=2,
             ping_interval=10,
             max_outstanding_pings=2,
-            error_cb=_error,
-            disconnected_cb=disconnected,
-            reconnected_cb=_reconnected,
+            error_cb=ear.error,
+            disconnected_cb=ear.lost,
+            reconnected_cb=ear.back,
         )
     except (NatsError, OSError) as error:
         shown = ", ".join(server.rpartition("@")[2] for server in url.split(","))
@@ -66,11 +61,31 @@ async def connect(url: str, name: str, *, patience: float = -1) -> Client:
     return client
 
 
-async def _error(error: Exception) -> None:
-    ERRORS.labels(kind=type(error).__name__).inc()
-    _log.error("NATS reports an error", error=str(error), kind=type(error).__name__)
+class _Ear:
+    """Hears what happens to a connection. Counts everything; while there is none, tells the same once.
 
+    Five tries a second would bury the line that matters.
+    """
 
-async def _reconnected() -> None:
-    CONNECTED.set(1)
-    _log.info("connected to NATS again")
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._told: set[str] = set()
+
+    async def error(self, error: Exception) -> None:
+        kind, text = type(error).__name__, str(error)
+        ERRORS.labels(kind=kind).inc()
+        if self._client.is_connected:
+            _log.error("NATS reports an error", error=text, kind=kind)
+        elif text not in self._told:
+            self._told.add(text)
+            _log.error("no connection to NATS, trying again", error=text, kind=kind)
+
+    async def lost(self) -> None:
+        CONNECTED.set(0)
+        self._told.clear()
+        if not self._client.is_closed:
+            _log.warning("connection to NATS lost, reconnecting")
+
+    async def back(self) -> None:
+        CONNECTED.set(1)
+        _log.info("connected to NATS again")

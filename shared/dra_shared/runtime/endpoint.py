@@ -4,10 +4,15 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Final
 
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from dra_shared.runtime.settings import Settings, SettingsError
+
+
+PATIENCE: Final = 10.0
+"""Seconds that a connection may say nothing: each holds a thread."""
 
 
 class Readiness:
@@ -54,6 +59,8 @@ def endpoint(settings: Settings, readiness: Readiness) -> Iterator[int]:
 def _request(readiness: Readiness) -> type[BaseHTTPRequestHandler]:
     class Request(BaseHTTPRequestHandler):
         """One request."""
+
+        timeout = PATIENCE
 
         def do_GET(self) -> None:
             """Answers the three paths; all others are 404."""

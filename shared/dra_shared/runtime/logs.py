@@ -2,10 +2,13 @@
 
 import logging
 import sys
+from typing import Final
 
 import structlog
 
 from dra_shared.runtime.settings import Settings, SettingsError
+
+FORMATS: Final = ("auto", "console", "json")
 
 
 def configure(settings: Settings, service: str) -> None:
@@ -13,6 +16,9 @@ def configure(settings: Settings, service: str) -> None:
     level = logging.getLevelNamesMapping().get(settings.log_level.upper())
     if level is None:
         message = f"LOG_LEVEL={settings.log_level!r} is none of debug, info, warning, error"
+        raise SettingsError(message)
+    if settings.log_format not in FORMATS:
+        message = f"LOG_FORMAT={settings.log_format!r} is none of {', '.join(FORMATS)}"
         raise SettingsError(message)
     pretty = settings.log_format == "console" or (
         settings.log_format == "auto" and sys.stderr.isatty()

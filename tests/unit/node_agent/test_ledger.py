@@ -9,7 +9,7 @@ from unit.node_agent.builders import a_planned, a_record
 
 from dra_node_agent.core.lifecycle import Phase
 from dra_node_agent.edge.ledger import Ledger
-from dra_node_agent.edge.ledger_file import FILE, LedgerFileError, open_ledger
+from dra_node_agent.edge.ledger_file import FILE, LedgerFileError, alone, open_ledger
 from dra_shared.events.allocations import AllocationAdopted, ClaimReleased, ReleaseReason
 from dra_shared.events.envelope import Envelope
 from dra_shared.events.nodes import AgentStarted
@@ -40,6 +40,13 @@ ADOPTED = AllocationAdopted(
     claim=C1, node="n", allocation=an_allocation(a_result("gpu-0")), costs=()
 )
 RELEASED = ClaimReleased(claim=C1, node="n", reason=ReleaseReason.CLAIM_WITHDRAWN)
+
+
+async def test_a_state_directory_that_cannot_be_used_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(LedgerFileError, match=f"STATE_DIR={tmp_path}/file/state"):
+        async with alone(tmp_path / "file" / "state"):
+            pass
 
 
 def test_a_record_its_fact_and_the_position_outlive_the_process(

@@ -36,6 +36,11 @@ def test_an_unknown_log_level_is_refused() -> None:
         configure(Settings(log_level="loud"), "test")
 
 
+def test_an_unknown_log_format_is_refused() -> None:
+    with pytest.raises(SettingsError, match="LOG_FORMAT='xml'"):
+        configure(Settings(log_format="xml"), "test")
+
+
 def test_help_tells_of_every_variable_and_its_default() -> None:
     told = describe(Needy)
     assert "NODE_NAME" in told

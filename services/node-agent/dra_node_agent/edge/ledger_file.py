@@ -46,6 +46,7 @@ async def alone(directory: Path) -> AsyncIterator[None]:
     """Holds the state directory for this process; waits for another agent to let go of it.
 
     In a rolling update the new agent serves already, and answers once the old one has stopped.
+    Raises LedgerFileError.
     """
     with _lock_file(directory) as file:
         waiting = False
@@ -124,8 +125,12 @@ def _put_aside(path: Path, why: str) -> None:
 
 
 def _lock_file(directory: Path) -> BinaryIO:
-    directory.mkdir(parents=True, exist_ok=True)
-    return (directory / "agent.lock").open("wb")
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        return (directory / "agent.lock").open("wb")
+    except OSError as error:
+        message = f"STATE_DIR={directory} cannot be used: {error.strerror}"
+        raise LedgerFileError(message) from error
 
 
 def _try_lock(descriptor: int) -> bool:
