@@ -55,10 +55,6 @@ class Mirror:
         """Notes that all changes of the kind up to the version were taken in."""
         self._seen[kind] = version
 
-    def has_seen(self, kind: Kind) -> bool:
-        """Whether the kind was listed."""
-        return kind in self._seen
-
     def may_write(self, target: Work) -> bool:
         """Whether the outcome of the last write to the object is among what was seen."""
         return self.attempts.may_write(
