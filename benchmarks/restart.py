@@ -3,9 +3,10 @@
 A real NATS server holds the log of a cluster of 10,000 nodes with eight devices each, no two of
 them alike, and 50,000 claims that hold one: pools, nodes, claims, pods, decisions, what the API
 server answered and what the agents prepared. Each run starts the service as its own process, as
-Kubernetes would, and measures from there on: `ready` (/readyz says yes: all is read), `decided` (a
-pod that waited has its decision in the log), and the processor time that the service spent until
-then, which a busy machine does not stretch.
+Kubernetes would, and measures from there on, interpreter and imports included: `ready` (/readyz
+says yes: all is read), `decided` (a pod that waited has its decision in the log: the first one
+reads all devices), and the processor time that the service spent until either. First without
+snapshots, then from one that the snapshotter made; its own cost is the last line.
 
     python -m benchmarks.restart [--nodes N] [--claims N] [--runs N] [--keep DIR] [--json]
 
@@ -15,14 +16,15 @@ then, which a busy machine does not stretch.
 import argparse
 import asyncio
 import os
-import subprocess
 import sys
 import tempfile
 import time
 import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator, Iterable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from http import HTTPStatus
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -32,71 +34,53 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import msgspec
 from nats.aio.client import Client
+from nats.js.errors import NotFoundError
 from servers import NatsServer
-from workloads import Workload, cluster_facts, demand_facts, held_facts, ref
+from waiting import until
+from workloads import Workload, cluster_facts, demand_facts, held_facts
 
+from dra_allocator.edge.snapshots import BUCKET, Store
+from dra_cli.local.ports import free_ports
 from dra_shared.events.allocations import ClaimAllocated
 from dra_shared.events.envelope import AnyFact, Envelope
 from dra_shared.events.mirror import AllocationWritten, PodUngated
 from dra_shared.events.nodes import ClaimPrepared, PreparedDevice
-from dra_shared.events.pools import PoolPublished
-from dra_shared.kube.devices import DeviceAttribute
 from dra_shared.log.jetstream import JetStreamLog
 from dra_shared.runtime.bus import connect
 
 AT_ONCE: Final = 1000
 DEADLINE_SECONDS: Final = 120.0
-LOOK_SECONDS: Final = 0.005
-HEAD: Final = f"{'from':10} {'ready s':>8} {'decided s':>10} {'cpu s':>7} {'RSS MB':>7}"
+HEAD: Final = (
+    f"{'from':12} {'ready s':>8} {'cpu s':>7} {'decided s':>10} {'cpu s':>7} {'RSS MB':>7}"
+)
 
 
 class Restart(msgspec.Struct, frozen=True, kw_only=True):
-    """One restart: seconds from the start of the process, processor seconds, megabytes."""
+    """One start: seconds from the start of the process, processor seconds, megabytes."""
 
     source: str
     ready: float
+    ready_cpu: float
     decided: float
-    cpu: float
+    decided_cpu: float
     rss: float
 
     def line(self) -> str:
         """As a line of the table."""
         return (
-            f"{self.source:10} {self.ready:8.2f} {self.decided:10.2f} "
-            f"{self.cpu:7.2f} {self.rss:7.0f}"
+            f"{self.source:12} {self.ready:8.2f} {self.ready_cpu:7.2f} "
+            f"{self.decided:10.2f} {self.decided_cpu:7.2f} {self.rss:7.0f}"
         )
 
 
 def history(nodes: int, claims: int) -> Iterator[AnyFact]:
     """All facts of such a cluster, in an order in which they may have come."""
     workload = Workload(kind="plain", nodes=nodes, fill=100)
-    for fact in cluster_facts(workload):
-        yield _with_serials(fact) if isinstance(fact, PoolPublished) else fact
+    yield from cluster_facts(workload)
     for fact in islice(held_facts(workload), 3 * claims):
         yield fact
         if isinstance(fact, ClaimAllocated):
             yield from _afterwards(fact)
-
-
-def _with_serials(pool: PoolPublished) -> PoolPublished:
-    """The pool with an attribute in each device that no other device has."""
-    slices = tuple(
-        msgspec.structs.replace(
-            spec,
-            devices=tuple(
-                msgspec.structs.replace(
-                    device,
-                    attributes={
-                        **(device.attributes or {}),
-                        "uuid": DeviceAttribute(string=ref(f"{pool.pool}/{device.name}").uid),
-                    },
-                )
-                for device in spec.devices or ()
-            ),
-        )
-        for spec in pool.slices
-    )
-    return msgspec.structs.replace(pool, slices=slices)
 
 
 def _afterwards(fact: ClaimAllocated) -> Iterator[AnyFact]:
@@ -149,31 +133,55 @@ async def restart(server: NatsServer, client: Client, source: str) -> Restart:
     log = JetStreamLog(client)
     last = await log.last_sequence()
     await append(log, demand_facts("plain", f"waiting-{last}"))
-    decided = asyncio.get_running_loop().create_future()
+    decided = asyncio.Event()
 
     async def note(_: object) -> None:
-        if not decided.done():
-            decided.set_result(time.perf_counter())
+        decided.set()
 
     subscription = await client.subscribe("dra.allocation.>", cb=note)
     await client.flush()
-    port = _free_port()
-    start = time.perf_counter()
-    process = _start(server, port)
-    try:
-        ready = asyncio.create_task(_ready(port))
-        done = await asyncio.wait_for(decided, DEADLINE_SECONDS)
-        cpu, rss = _spent(process.pid)
-        return Restart(
-            source=source, ready=await ready - start, decided=done - start, cpu=cpu, rss=rss
+    async with part(server, "dra_allocator") as (process, port):
+        start = time.perf_counter()
+        await until(partial(_is_ready, port), "the allocator is ready", within=DEADLINE_SECONDS)
+        ready, ready_cpu = time.perf_counter() - start, _cpu(process.pid)
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            await decided.wait()
+        found = Restart(
+            source=source,
+            ready=ready,
+            ready_cpu=ready_cpu,
+            decided=time.perf_counter() - start,
+            decided_cpu=_cpu(process.pid),
+            rss=_peak_megabytes(process.pid),
         )
-    finally:
-        await subscription.unsubscribe()
-        process.terminate()
-        process.wait()
+    await subscription.unsubscribe()
+    return found
 
 
-def _start(server: NatsServer, port: int) -> subprocess.Popen[bytes]:
+async def snapshot(server: NatsServer, client: Client) -> Restart:
+    """Starts the snapshotter and waits for a verified snapshot; the log is all there before."""
+    store = Store(client)
+    async with part(server, "dra_allocator.snapshotter") as (process, port):
+        start = time.perf_counter()
+        await until(partial(_is_ready, port), "the snapshotter is ready", within=DEADLINE_SECONDS)
+        ready, ready_cpu = time.perf_counter() - start, _cpu(process.pid)
+        await until(store.slots, "a snapshot is stored", within=DEADLINE_SECONDS)
+        return Restart(
+            source="snapshotter",
+            ready=ready,
+            ready_cpu=ready_cpu,
+            decided=time.perf_counter() - start,
+            decided_cpu=_cpu(process.pid),
+            rss=_peak_megabytes(process.pid),
+        )
+
+
+@asynccontextmanager
+async def part(
+    server: NatsServer, module: str
+) -> AsyncIterator[tuple[asyncio.subprocess.Process, int]]:
+    """A process of the system, and the port of its endpoint."""
+    (port,) = free_ports(1)
     environment = os.environ | {
         "NATS_URL": server.url,
         "HTTP_HOST": "127.0.0.1",
@@ -181,41 +189,46 @@ def _start(server: NatsServer, port: int) -> subprocess.Popen[bytes]:
         "INSTANCE": "benchmark",
         "LOG_LEVEL": "warning",
     }
-    return subprocess.Popen([sys.executable, "-m", "dra_allocator"], env=environment)
+    process = await asyncio.create_subprocess_exec(sys.executable, "-m", module, env=environment)
+    try:
+        yield process, port
+    finally:
+        process.terminate()
+        await process.wait()
 
 
-async def _ready(port: int) -> float:
-    while not await asyncio.to_thread(_answers, f"http://127.0.0.1:{port}/readyz"):
-        await asyncio.sleep(LOOK_SECONDS)
-    return time.perf_counter()
+async def _is_ready(port: int) -> bool:
+    return await asyncio.to_thread(_answers, f"http://127.0.0.1:{port}/readyz")
 
 
 def _answers(url: str) -> bool:
     try:
         with urllib.request.urlopen(url, timeout=5) as answer:
-            return bool(answer.status == 200)
+            return bool(answer.status == HTTPStatus.OK)
     except (urllib.error.URLError, OSError):
         return False
 
 
-def _spent(pid: int) -> tuple[float, float]:
-    """Processor seconds and peak megabytes of a process."""
+def _cpu(pid: int) -> float:
+    """Processor seconds of a process."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    ticks = int(fields[11]) + int(fields[12])
-    status = Path(f"/proc/{pid}/status").read_text().split("VmHWM:")[1].split()
-    return ticks / os.sysconf("SC_CLK_TCK"), int(status[0]) / 1024
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _free_port() -> int:
-    from servers import _free_port as free
-
-    return free()
+def _peak_megabytes(pid: int) -> float:
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
 
 
 async def measure(folder: Path, options: argparse.Namespace) -> list[Restart]:
-    """All restarts."""
+    """All starts."""
     async with stage(folder, options.nodes, options.claims) as (server, client):
-        return [await restart(server, client, "log") for _ in range(options.runs)]
+        with suppress(NotFoundError):
+            await client.jetstream().delete_object_store(BUCKET)
+        found = [await restart(server, client, "log") for _ in range(options.runs)]
+        made = await snapshot(server, client)
+        found += [await restart(server, client, "snapshot") for _ in range(options.runs)]
+        return [*found, made]
 
 
 def main() -> None:
