@@ -1,5 +1,6 @@
 """Servers and clocks that many tests need."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,8 +9,8 @@ from hypothesis import settings
 from servers import NatsServer
 
 settings.register_profile("dev", max_examples=25, deadline=None)
-settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True)
-settings.load_profile("dev")
+settings.register_profile("ci", parent=settings.get_profile("dev"), derandomize=True)
+settings.load_profile("ci" if "CI" in os.environ else "dev")
 
 
 @pytest.fixture
