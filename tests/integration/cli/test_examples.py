@@ -2,6 +2,7 @@
 
 import pytest
 from integration.cli.local import Local, a_local_system
+from waiting import until
 
 from dra_cli.core.verdict import verdict
 from dra_cli.demo.environment import gpus
@@ -43,6 +44,18 @@ async def test_example_8_gets_one_gpu_that_its_selectors_pick() -> None:
         seen = await local.cluster.look()
         assert len(gpus(seen.containers["cel-selector/pod0/ctr0"])) == 1
         await assert_good(local)
+
+
+async def test_a_pod_that_cannot_have_its_devices_is_told_why() -> None:
+    async with a_local_system(Layout(nodes=("worker-0",), gpus=1)) as local:
+        await local.apply(2)
+
+        async def told() -> list[str]:
+            events = await local.api.list("/api/v1/namespaces/basic-multiple-requests/events")
+            return [event["message"] for event in events if event["type"] == "Warning"]
+
+        (message,) = await until(told, "the pod is told why it waits")
+        assert "0/1 nodes" in message
 
 
 async def test_killed_parts_come_back_and_the_end_is_the_same() -> None:

@@ -305,9 +305,9 @@ def test_an_event_is_about_the_pod_and_has_one_name_for_each_fact() -> None:
     (write,) = world.writes()
     (request,) = requests(write, API)
     (body,) = bodies(write)
-    assert request.path == "/apis/events.k8s.io/v1/namespaces/ns/events"
-    assert body["regarding"]["uid"] == "p-uid"
-    assert len(body["note"]) == 1000
+    assert request.path == "/api/v1/namespaces/ns/events"
+    assert body["involvedObject"]["uid"] == "p-uid"
+    assert len(body["message"]) == 1000
     assert body["eventTime"] == "1970-01-01T00:00:00.000000Z"
     assert body["metadata"]["name"].startswith("p.")
 

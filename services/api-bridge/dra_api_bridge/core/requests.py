@@ -126,7 +126,7 @@ AnyWrite = Allocate | Reserve | TakeBack | Ungate | Tell | CreateSlice | UpdateS
 
 CORE: Final = "/api/v1"
 
-MOST_OF_A_NOTE: Final = 1000
+MOST_OF_A_MESSAGE: Final = 1000
 """Characters of an event's text; the API takes 1,024 bytes."""
 
 
@@ -204,13 +204,15 @@ def _event(write: Tell) -> Request:
     event = {
         "metadata": {"name": f"{pod.name[:200]}.{digest(pod.uid, str(write.sequence))}"},
         "eventTime": f"{said}.{nanos // 1000:06}Z",
-        "reportingController": "dra-ledger.io/api-bridge",
+        "firstTimestamp": f"{said}Z",
+        "lastTimestamp": f"{said}Z",
+        "reportingComponent": "dra-ledger.io/api-bridge",
         "reportingInstance": "api-bridge",
         "action": "Allocate",
         "reason": "DevicesNotAllocated",
         "type": "Warning",
-        "note": write.message[:MOST_OF_A_NOTE],
-        "regarding": {
+        "message": write.message[:MOST_OF_A_MESSAGE],
+        "involvedObject": {
             "apiVersion": "v1",
             "kind": "Pod",
             "namespace": pod.namespace,
@@ -218,7 +220,7 @@ def _event(write: Tell) -> Request:
             "uid": pod.uid,
         },
     }
-    path = f"/apis/events.k8s.io/v1/namespaces/{pod.namespace}/events"
+    path = f"/api/v1/namespaces/{pod.namespace}/events"
     return Request("POST", path, PatchType.WHOLE, msgspec.json.encode(event))
 
 
