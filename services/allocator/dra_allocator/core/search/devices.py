@@ -4,6 +4,7 @@ Everything here is independent of nodes, requests and of what is in use.
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 import msgspec
@@ -36,14 +37,14 @@ class PoolDevice(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """A device as the search needs it; `counters` in nano units, `taints` only those that block.
 
     `unsupported` says why no request may have it while some feature is off; `hidden` is the same
-    for devices that are not even shown to selectors. `cel` is what selectors see, or the error
-    that they meet there.
+    for devices that are not even shown to selectors. `is_sound`: selectors surely meet no error in
+    its values.
     """
 
     id: DeviceId
     device: Device
     slice: ResourceSlice
-    cel: kube_cel.Device | kube_cel.EvaluationError
+    is_sound: bool
     shareable: bool
     capacities: dict[str, Capacity]
     counters: dict[CounterName, int]
@@ -51,6 +52,16 @@ class PoolDevice(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     taints: tuple[DeviceTaint, ...]
     hidden: str = ""
     unsupported: str = ""
+    _cel: kube_cel.Device | kube_cel.EvaluationError | None = None
+
+    @property
+    def cel(self) -> kube_cel.Device | kube_cel.EvaluationError:
+        """What selectors see, or the error that they meet; read when a selector first asks."""
+        found = self._cel
+        if found is None:
+            found = _shown(self.id.driver, self.device)
+            msgspec.structs.force_setattr(self, "_cel", found)
+        return found
 
 
 def read_devices(slice_: ResourceSlice, features: Features) -> tuple[PoolDevice, ...]:
@@ -65,7 +76,7 @@ def _read(slice_: ResourceSlice, device: Device, features: Features) -> PoolDevi
         id=DeviceId(slice_.spec.driver, slice_.spec.pool.name, device.name),
         device=device,
         slice=slice_,
-        cel=_shown(slice_.spec.driver, device),
+        is_sound=_is_sound(device),
         shareable=sharing and bool(device.allow_multiple_allocations),
         capacities={
             name: read_capacity(capacity, fractional=fractional)
@@ -93,6 +104,25 @@ def _shown(driver: str, device: Device) -> kube_cel.Device | kube_cel.Evaluation
         )
     except kube_cel.EvaluationError as error:
         return error
+
+
+def _is_sound(device: Device) -> bool:
+    """Versions are read to know; all other values are what they are."""
+    for attribute in (device.attributes or {}).values():
+        if attribute.version is not None or attribute.versions is not None:
+            return False
+        if attribute.string is None and attribute.integer is None and attribute.boolean is None:
+            return False
+    return all(_is_quantity(capacity.value) for capacity in (device.capacity or {}).values())
+
+
+@lru_cache(maxsize=4096)
+def _is_quantity(text: str) -> bool:
+    try:
+        kube_cel.device_from("", {}, {"any": {"value": text}})
+    except kube_cel.EvaluationError:
+        return False
+    return True
 
 
 def _counters(device: Device) -> Iterator[tuple[CounterName, int]]:

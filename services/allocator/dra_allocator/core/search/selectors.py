@@ -15,6 +15,8 @@ from dra_allocator.core.search.devices import PoolDevice
 MOST_ANSWERS: Final = 100_000
 """Answers remembered of either kind; beyond that the oldest is forgotten."""
 
+DRIVER_ALONE: Final = frozenset({("driver",)})
+
 Answer = TypeVar("Answer")
 
 
@@ -68,13 +70,11 @@ def _remembered(
     work_out: Callable[[kube_cel.Program, kube_cel.Device], Answer],
 ) -> Answer:
     """Give the answer from memory if one for the same values is there."""
-    shown = _shown(device)
-    values = program.projection(shown)
-    key = (program, shown if values is None else values)
+    key = (program, _read(program, device))
     answer = answers.get(key)
     if answer is None:
         try:
-            answer = work_out(program, shown)
+            answer = work_out(program, _shown(device))
         except (kube_cel.EvaluationError, SelectorError) as error:
             answer = _Failed(error)
         _keep(answers, key, answer)
@@ -101,6 +101,18 @@ def _derive(program: kube_cel.Program, device: kube_cel.Device) -> Values:
     value = program.evaluate(device).value
     several = value if isinstance(value, (tuple, list)) else (value,)
     return frozenset(_value(one) for one in several)
+
+
+def _read(program: kube_cel.Program, device: PoolDevice) -> Hashable:
+    """What the program reads of the device. Raises SelectorError.
+
+    Most classes name a driver and read nothing else: then the device need not be read either.
+    """
+    if device.is_sound and program.reads == DRIVER_ALONE:
+        return (device.id.driver,)
+    shown = _shown(device)
+    values = program.projection(shown)
+    return shown if values is None else values
 
 
 def _shown(device: PoolDevice) -> kube_cel.Device:
