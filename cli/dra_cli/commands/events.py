@@ -51,8 +51,11 @@ def command(  # noqa: PLR0913 - one per option, that is how click calls
     """Runs `dra events`."""
     wanted = Filter(claim=claim, node=node, tags=tags)
     run(_events(Source(nats, log), wanted, follow=follow, raw=raw))
-    if not (wanted.found or follow) and claim:
+    if wanted.found or follow:
+        return
+    if claim:
         raise NotFoundError(no_such_claim(claim, wanted.claims))
+    click.echo("No such facts in the log.", err=True)
 
 
 async def _events(where: Source, wanted: Filter, *, follow: bool, raw: bool) -> None:

@@ -1,7 +1,9 @@
 """`dra export`: the log as a file of JSON lines."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 import click
 
@@ -34,12 +36,26 @@ def command(file: Path, at: Position, nats: str, log: Path | None) -> None:
 async def _export(file: Path, at: Position, where: Source) -> None:
     count = 0
     async with opened(where) as log:
-        try:
-            with file.open("xb") as lines:
-                async for record in records(log, at):
-                    lines.write(json_line(record) + b"\n")
-                    count += 1
-        except FileExistsError as error:
-            message = f"{file} is there already; choose another name or remove it"
-            raise click.UsageError(message) from error
+        with _new(file) as lines:
+            async for record in records(log, at):
+                lines.write(json_line(record) + b"\n")
+                count += 1
     click.echo(f"{count} facts of {where} are in {file}", err=True)
+
+
+@contextmanager
+def _new(file: Path) -> Iterator[BinaryIO]:
+    """A file that was not there before, and is not there after if it did not get whole."""
+    try:
+        lines = file.open("xb")
+    except FileExistsError as error:
+        message = f"{file} is there already; choose another name or remove it"
+        raise click.UsageError(message) from error
+    except OSError as error:
+        raise click.UsageError(f"{file} cannot be made: {error.strerror}") from error
+    try:
+        with lines:
+            yield lines
+    except BaseException:
+        file.unlink(missing_ok=True)
+        raise

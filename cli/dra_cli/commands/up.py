@@ -3,6 +3,7 @@
 import asyncio
 import signal
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +13,7 @@ from dra_cli.commands.options import run
 from dra_cli.demo.manifests import EXAMPLES
 from dra_cli.exits import WrongError
 from dra_cli.local.child import NotReadyError, ProgramEndedError
+from dra_cli.local.hold import FolderError, held
 from dra_cli.local.layout import GPUS, Layout
 from dra_cli.local.ports import PortTakenError
 from dra_cli.local.system import LocalSystem
@@ -63,11 +65,13 @@ The processes' logs are in {logs}. Ctrl-C stops everything."""
 def command(nodes: int, gpus: int, port: int, folder: Path | None) -> None:
     """Runs `dra up`."""
     names = tuple(f"worker-{number}" for number in range(nodes))
-    with tempfile.TemporaryDirectory(prefix="dra-") as here:
+    layout = Layout(nodes=names, gpus=gpus, port=port)
+    with ExitStack() as stack:
+        here = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="dra-")))
         try:
-            layout = Layout(nodes=names, gpus=gpus, port=port)
-            system = LocalSystem(Path(here), layout, keep=folder)
-        except PortTakenError as error:
+            stack.enter_context(held(folder or here))
+            system = LocalSystem(here, layout, keep=folder)
+        except (FolderError, PortTakenError) as error:
             raise click.UsageError(str(error)) from error
         run(_up(system))
 

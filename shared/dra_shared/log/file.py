@@ -26,6 +26,9 @@ BATCH: Final = 1000
 LOOK_AGAIN: Final = 0.05
 """Seconds between looks for what other processes wrote."""
 
+BEGIN: Final = b'{"sequence":'
+"""How each line begins. A file that begins otherwise is somebody else's: never cut off."""
+
 
 class _Line(msgspec.Struct):
     sequence: int
@@ -39,7 +42,10 @@ _ENCODER: Final = msgspec.json.Encoder()
 
 
 class FileLog:
-    """An EventLog in a file, which is made if it is not there (not with `create=False`)."""
+    """An EventLog in a file, which is made if it is not there (not with `create=False`).
+
+    Raises LogUnavailableError for a file that cannot be opened, CorruptEventError for a damaged one.
+    """
 
     def __init__(
         self, path: Path, clock: Callable[[], int] = time.time_ns, *, create: bool = True
@@ -54,7 +60,11 @@ class FileLog:
         self._clock = clock
         self._journal = Journal()
         self._offset = 0
-        self._refresh()
+        try:
+            self._refresh()
+        except CorruptEventError:
+            os.close(self._fd)
+            raise
 
     async def commit(
         self, events: Sequence[Envelope], *, epoch: Epoch | None = None
@@ -144,6 +154,8 @@ class FileLog:
         if size <= self._offset:
             return
         data = os.pread(self._fd, size - self._offset, self._offset)
+        if not self._offset and not data.startswith(BEGIN[: len(data)]):
+            raise CorruptEventError(f"line 1 of {self._path}", "it is no line of a log")
         whole = data[: data.rfind(b"\n") + 1]
         for line in whole.splitlines():
             self._journal.add(self._record(line))

@@ -10,7 +10,6 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from dra_shared.runtime.settings import Settings, SettingsError
 
-
 PATIENCE: Final = 10.0
 """Seconds that a connection may say nothing: each holds a thread."""
 

@@ -12,6 +12,7 @@ from cluster import a_record
 from unit.cli.ledger import a_file, a_history, dra
 
 from dra_cli.__main__ import COMMANDS
+from dra_cli.local.hold import held
 from dra_shared.events.allocations import ClaimAllocated
 from dra_shared.log.protocol import Record
 
@@ -159,6 +160,34 @@ def test_without_nats_the_error_says_where_it_looked_and_what_to_do() -> None:
     assert "no NATS server at 127.0.0.1:1" in result.stderr
     assert "--log FILE" in result.stderr
     assert "secret" not in result.stderr
+
+
+def test_an_export_that_cannot_be_made_whole_leaves_no_file(log: str, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.jsonl"
+    assert dra("export", str(copy), "--log", log, "--at", "9999").exit_code == 4
+    assert not copy.exists()
+    lost = dra("export", str(tmp_path / "nowhere" / "copy.jsonl"), "--log", log)
+    assert (lost.exit_code, "cannot be made" in lost.stderr) == (2, True)
+
+
+def test_a_file_that_is_no_log_is_not_taken_for_an_empty_one(tmp_path: Path) -> None:
+    (tmp_path / "notes").write_bytes(b"\xff\xfe no newline")
+    result = dra("verify", "--log", str(tmp_path / "notes"))
+    assert (result.exit_code, "line 1 of" in result.stderr) == (3, True)
+
+
+def test_facts_that_nothing_matches_are_said_to_be_none(log: str) -> None:
+    result = dra("events", "--log", log, "--node", "no-such-node")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "No such facts" in result.stderr
+
+
+def test_a_folder_in_use_or_not_to_be_made_is_refused(tmp_path: Path) -> None:
+    with held(tmp_path):
+        result = dra("up", "--dir", str(tmp_path))
+    assert (result.exit_code, "another process keeps its log" in result.stderr) == (2, True)
+    result = dra("up", "--dir", "/proc/none")
+    assert (result.exit_code, "cannot be used" in result.stderr) == (2, True)
 
 
 def test_a_damaged_log_file_is_named_with_its_line(log: str) -> None:
