@@ -14,7 +14,7 @@ from dra_shared.runtime.lease import bucket
 
 BUCKET: Final = "dra-alive"
 TTL: Final = 6.0
-"""Seconds of silence after which a node's agent counts as lost."""
+"""Seconds after which a sign of life expires."""
 
 BEAT: Final = 1.5
 LOOK: Final = 1.0

@@ -3,6 +3,7 @@
 import asyncio
 import time
 
+import pytest
 from node import Kubelet, Node, a_claim, ids
 from node_facts import a_config, a_result, gpu_config, told
 from waiting import until
@@ -114,3 +115,19 @@ async def test_partition_configuration_reaches_the_container(node: Node) -> None
         ids(await kubelet.prepare(C1))
     (spec,) = node.claim_files().values()
     assert b"GPU_DEVICE_0_PARTITION_COUNT=10" in spec
+
+
+@pytest.mark.parametrize(
+    "variable",
+    ["STATE_DIR", "KUBELET_REGISTRAR_DIRECTORY_PATH", "KUBELET_PLUGINS_DIRECTORY_PATH"],
+)
+async def test_a_folder_that_cannot_be_used_is_a_wrong_setting_and_named(
+    node: Node, variable: str
+) -> None:
+    node.kill()
+    node.set(variable, "/proc/none")
+    node.launch()
+    await until(node.died, "the agent ends")
+    last = (node.root / "agent.err").read_text().splitlines()[-1]
+    assert "wrong settings" in last
+    assert variable in last

@@ -20,6 +20,7 @@ from dra_shared.kubelet_api import (
     health_v1alpha1_pb2_grpc,
     registration_pb2_grpc,
 )
+from dra_shared.runtime.settings import SettingsError
 
 GRACE: Final = 1.0
 """Seconds that calls get to end when the agent stops."""
@@ -39,7 +40,7 @@ class PluginServers:
         self._own: dict[Path, int] = {}
 
     async def start(self) -> None:
-        """Listens on the plugin's socket, then on the registration socket."""
+        """Listens on the plugin's socket, then on the registration socket; raises SettingsError."""
         await self._listen(self._plugin, self._plugin_path)
         await self._listen(self._registration, self._registration_path)
 
@@ -70,9 +71,16 @@ def _inode(path: Path) -> int:
 
 
 def _clear(path: Path) -> None:
-    """Makes room for a socket: an agent that was killed leaves a stale one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.unlink(missing_ok=True)
+    """Makes room for a socket: an agent that was killed leaves a stale one. Raises SettingsError."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        message = (
+            f"no socket can be made at {path}: {error.strerror}; see "
+            "KUBELET_REGISTRAR_DIRECTORY_PATH and KUBELET_PLUGINS_DIRECTORY_PATH"
+        )
+        raise SettingsError(message) from error
 
 
 def _plugin_server(plugin: Plugin) -> grpc.aio.Server:
