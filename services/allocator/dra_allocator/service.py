@@ -72,7 +72,7 @@ class Service:
         """Begins with a snapshot, before anything is read; a damaged one is left alone."""
         engine = Engine(new_state(), self._settings.policy)
         try:
-            engine.start_from(snapshot)
+            engine.state.start_from(snapshot)
         except DamagedSnapshotError as error:
             _log.error("snapshot damaged, reading the whole log", why=str(error))
             return
@@ -84,9 +84,7 @@ class Service:
             async with self._turn:
                 self._take(batch)
                 if not batch and not self.caught_up.is_set():
-                    self._readiness.there("start")
-                    self.caught_up.set()
-                    self._applied = 0
+                    self._begin()
                 if not batch:
                     await self._decide()
 
@@ -99,10 +97,18 @@ class Service:
             async with self._turn:
                 await self._decide()
 
+    def _begin(self) -> None:
+        """The log's end is reached for the first time."""
+        self._engine.begin()
+        self._readiness.there("start")
+        self.caught_up.set()
+        self._applied = 0
+
     def _take(self, batch: Sequence[Record]) -> None:
+        take = self._engine.take if self.caught_up.is_set() else self._engine.state.fold
         for record in batch:
             count_unreadable(record, writer=True)
-            self._engine.take(record)
+            take(record)
         if batch:
             self._applied += len(batch)
             self._changed_at = time.monotonic()
@@ -111,7 +117,7 @@ class Service:
     async def _decide(self) -> None:
         """Decides all that waits, in a thread, so that a long search delays no heartbeat."""
         epoch, engine = self._epoch, self._engine
-        if epoch is None or engine.state.sequence < epoch.sequence:
+        if epoch is None or not self.caught_up.is_set() or engine.state.sequence < epoch.sequence:
             return
         if self._applied >= self._settings.record_every and not self._record(epoch):
             return

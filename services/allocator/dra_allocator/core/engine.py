@@ -14,7 +14,6 @@ from dra_allocator.core.groups import Fellows, fellows_of
 from dra_allocator.core.queue import Queue
 from dra_allocator.core.registers import Change, Refused, group_key
 from dra_allocator.core.settle import may_owe, settle
-from dra_allocator.core.snapshot import Snapshot
 from dra_allocator.core.state import ClusterState
 from dra_allocator.core.wakeups import Topic, topics_in, topics_of
 from dra_shared.events.allocations import (
@@ -75,9 +74,9 @@ class Engine:
         """Whether there may be something to say."""
         return bool(self._owed) or self._queue.is_awake
 
-    def start_from(self, snapshot: Snapshot) -> None:
-        """Begins at a snapshot instead of the log's beginning. Raises DamagedSnapshotError."""
-        self.state.start_from(snapshot)
+    def begin(self) -> None:
+        """Makes ready to decide after the state was filled and folded; needless if it was not."""
+        self.state.begin()
         registers = self.state.registers
         for uid, pod in registers.pods.items():
             for ref in pod.request.claims:

@@ -61,14 +61,26 @@ class ClusterState:
         self.counts = CountBook(self.nodes, self.pools, self.in_use, selectors, self.touched)
 
     def start_from(self, snapshot: Snapshot) -> None:
-        """Takes a snapshot in instead of all records up to its place; nothing was applied before.
+        """Takes a snapshot in instead of all records up to its place; the first thing, if at all.
 
-        Raises DamagedSnapshotError, and then the state is good for nothing. What is kept in step
-        is built at once, several times faster than by following one value after the other.
+        Raises DamagedSnapshotError, and then the state is good for nothing.
         """
-        registers, place = self.registers, snapshot.head.place
-        snapshot.fill(registers)
+        snapshot.fill(self.registers)
+        place = snapshot.head.place
         self.sequence, self.time_ns = place.sequence, place.time_ns
+
+    def fold(self, record: Record) -> None:
+        """Takes in a record in the registers alone: `begin` has to follow before anything else."""
+        self.see(record)
+        evolve(self.registers, record.envelope, record.sequence)
+        self.registers.changes.clear()
+
+    def begin(self) -> None:
+        """Builds what is kept in step with the registers, all at once.
+
+        At a start that is several times faster than to follow each fact since the log began.
+        """
+        registers = self.registers
         self.in_use.fill(
             cost for _, holding in registers.holdings.items() for cost in holding.costs
         )
