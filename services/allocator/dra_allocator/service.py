@@ -8,6 +8,7 @@ import asyncio
 import gc
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 import structlog
@@ -72,7 +73,8 @@ class Service:
         """Begins with a snapshot, before anything is read; a damaged one is left alone."""
         engine = Engine(new_state(), self._settings.policy)
         try:
-            engine.state.start_from(snapshot)
+            with ThreadPoolExecutor(1) as ahead:
+                engine.state.start_from(snapshot, ahead.map)
         except DamagedSnapshotError as error:
             _log.error("snapshot damaged, reading the whole log", why=str(error))
             return

@@ -213,6 +213,10 @@ class Registers:
         self.changes.clear()
         return changes
 
+    def named(self, name: str) -> Register[Any, Any]:
+        """The register of that name. Raises KeyError."""
+        return {register.name: register for register in self.each()}[name]
+
     def each(self) -> tuple[Register[Any, Any], ...]:
         """All registers."""
         return tuple(r for r in vars(self).values() if isinstance(r, Register))

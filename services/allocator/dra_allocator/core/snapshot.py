@@ -6,6 +6,8 @@ it, so that a fault in an index cannot outlive a restart. No I/O: storing is the
 
 import hashlib
 import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -52,41 +54,57 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     id: str
 
 
+class Part(msgspec.Struct, frozen=True):
+    """One register in a snapshot: its name, the digest of its contents in hex, its packed size."""
+
+    name: str
+    digest: str
+    size: int
+
+
 class Head(msgspec.Struct, frozen=True, kw_only=True):
-    """What a snapshot says of itself. `digests`: of each register's contents, in hex.
+    """What a snapshot says of itself. `parts` in the order in which they are stored.
 
     `whole`: BLAKE2 of all else in the head and of the contents as they are stored.
     """
 
     origin: Origin
     place: Place
-    digests: dict[str, str]
+    parts: tuple[Part, ...]
     whole: str = ""
 
+    @property
+    def digests(self) -> dict[str, str]:
+        """The digest of each register, by name."""
+        return {part.name: part.digest for part in self.parts}
 
-class _Contents(msgspec.Struct, frozen=True, kw_only=True):
-    """All registers of `Registers`, under the same names."""
 
-    claims: Named[ClaimRequested]
-    pods: Named[PendingPod]
-    classes: Named[DeviceClass]
-    taint_rules: Named[DeviceTaintRule]
-    nodes: Named[NodeObserved]
-    foreign: Pooled[ForeignSlicesObserved]
-    features: Named[FeaturesObserved]
-    shown: Named[Shown]
-    write_refused: Named[WriteRefused]
-    unfit: Named[tuple[str, ...]]
-    pools: Pooled[PoolPublished]
-    lost: Named[NodeLost]
-    holdings: Named[Holding]
-    placed: Named[Placed]
-    refusals: Named[Refused]
-
+_CONTENTS: Final[Mapping[str, Any]] = MappingProxyType(
+    {
+        "claims": Named[ClaimRequested],
+        "pods": Named[PendingPod],
+        "classes": Named[DeviceClass],
+        "taint_rules": Named[DeviceTaintRule],
+        "nodes": Named[NodeObserved],
+        "foreign": Pooled[ForeignSlicesObserved],
+        "features": Named[FeaturesObserved],
+        "shown": Named[Shown],
+        "write_refused": Named[WriteRefused],
+        "unfit": Named[tuple[str, ...]],
+        "pools": Pooled[PoolPublished],
+        "lost": Named[NodeLost],
+        "holdings": Named[Holding],
+        "placed": Named[Placed],
+        "refusals": Named[Refused],
+    }
+)
+"""What is in each register of `Registers`; a test holds the two together."""
 
 _ENCODER: Final = msgspec.json.Encoder()
 _HEAD: Final = msgspec.json.Decoder(Head)
-_CONTENTS: Final = msgspec.json.Decoder(_Contents)
+
+Mapper = Callable[[Callable[[bytes], bytes], Iterable[bytes]], Iterable[bytes]]
+"""`map`, or one that works ahead."""
 
 
 class Snapshot(msgspec.Struct, frozen=True):
@@ -99,25 +117,35 @@ class Snapshot(msgspec.Struct, frozen=True):
         """As it is stored: the head as a line of JSON, then the contents."""
         return _ENCODER.encode(self.head) + b"\n" + self.packed
 
-    def fill(self, registers: Registers) -> None:
+    def fill(self, registers: Registers, mapper: Mapper = map) -> None:
         """Fills empty registers. Raises DamagedSnapshotError, and then they are good for nothing."""
         try:
-            contents = _CONTENTS.decode(zlib.decompress(self.packed))
-            for register in registers.each():
-                digest = int(self.head.digests[register.name], 16)
-                register.fill(getattr(contents, register.name), digest)
+            unpacked = mapper(zlib.decompress, self._parts())
+            for part, contents in zip(self.head.parts, unpacked, strict=True):
+                values = msgspec.json.decode(contents, type=_CONTENTS[part.name])
+                registers.named(part.name).fill(values, int(part.digest, 16))
         except (zlib.error, msgspec.DecodeError, KeyError, ValueError) as error:
             message = f"its contents cannot be read: {error}"
             raise DamagedSnapshotError(message) from error
         registers.read_backwards()
 
+    def _parts(self) -> Iterator[bytes]:
+        start = 0
+        for part in self.head.parts:
+            yield self.packed[start : start + part.size]
+            start += part.size
+
 
 def take(registers: Registers, origin: Origin, place: Place) -> Snapshot:
     """The registers as they are now, at that place."""
-    contents: dict[str, Any] = {one.name: list(one.items()) for one in registers.each()}
-    packed = zlib.compress(_ENCODER.encode(contents), _LEVEL)
-    head = Head(origin=origin, place=place, digests=digests(registers))
-    return Snapshot(msgspec.structs.replace(head, whole=_whole(head, packed)), packed)
+    parts: list[Part] = []
+    packed: list[bytes] = []
+    for register in registers.each():
+        packed.append(zlib.compress(_ENCODER.encode(list(register.items())), _LEVEL))
+        parts.append(Part(register.name, f"{register.digest():032x}", len(packed[-1])))
+    head = Head(origin=origin, place=place, parts=tuple(parts))
+    contents = b"".join(packed)
+    return Snapshot(msgspec.structs.replace(head, whole=_whole(head, contents)), contents)
 
 
 def from_bytes(stored: bytes) -> Snapshot:

@@ -23,7 +23,7 @@ from dra_allocator.core.search.nodes import NodeView
 from dra_allocator.core.search.plan import Problem
 from dra_allocator.core.search.pools import Pool
 from dra_allocator.core.search.selectors import Selectors
-from dra_allocator.core.snapshot import Snapshot
+from dra_allocator.core.snapshot import Mapper, Snapshot
 from dra_allocator.core.taint_rules import concerns
 from dra_allocator.core.touched import Touched
 from dra_allocator.core.why import ReasonBook
@@ -60,12 +60,12 @@ class ClusterState:
         self._before: list[Refused | None] = []
         self.counts = CountBook(self.nodes, self.pools, self.in_use, selectors, self.touched)
 
-    def start_from(self, snapshot: Snapshot) -> None:
+    def start_from(self, snapshot: Snapshot, mapper: Mapper = map) -> None:
         """Takes a snapshot in instead of all records up to its place; the first thing, if at all.
 
         Raises DamagedSnapshotError, and then the state is good for nothing.
         """
-        snapshot.fill(self.registers)
+        snapshot.fill(self.registers, mapper)
         place = snapshot.head.place
         self.sequence, self.time_ns = place.sequence, place.time_ns
 
