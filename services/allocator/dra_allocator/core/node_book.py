@@ -100,6 +100,16 @@ class NodeBook:
         else:
             self._touched.add(name)
 
+    def count_all(self) -> None:
+        """Counts what all placed pods take; none was counted before."""
+        pods = self._registers.pods
+        for pod_uid, placed in self._registers.placed.items():
+            if (pod := pods.get(pod_uid)) is not None:
+                placement = pod.request.placement
+                self._counted[pod_uid] = (placed.node, placement)
+                self._taken.setdefault(placed.node, Taken()).add(placement, 1)
+        self._touched.add_all()
+
     def recount(self, pod_uid: str) -> None:
         """The pod came, went, or was placed: counts what it takes of which node."""
         before = self._counted.get(pod_uid)

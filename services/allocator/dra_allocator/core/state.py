@@ -84,8 +84,7 @@ class ClusterState:
         self.in_use.fill(
             cost for _, holding in registers.holdings.items() for cost in holding.costs
         )
-        for pod_uid in registers.placed:
-            self.nodes.recount(pod_uid)
+        self.nodes.count_all()
         for key in (*registers.pools, *registers.foreign):
             self.pools.forget_pool(key)
             self.cards.read(registers, key)
