@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
 import msgspec
+import structlog
 
 from dra_devcluster.api.cluster import Cluster
 from dra_devcluster.api.routes import application
@@ -18,6 +19,8 @@ from dra_devcluster.kubelet.connection import Connection
 from dra_devcluster.kubelet.service import WIPE_AFTER_SECONDS, KubeletSettings, run_kubelets
 from dra_devcluster.listener import Listener
 from dra_devcluster.settings import Settings
+
+log = structlog.get_logger()
 
 
 @asynccontextmanager
@@ -32,8 +35,15 @@ async def control_plane(cluster: Cluster, host: str, port: int) -> AsyncIterator
             asyncio.create_task(run(cluster, Scheduler(cluster))),
         ]
         for task in tasks:
+            task.add_done_callback(_tell_failure)
             stack.push_async_callback(_ended, task)
         yield listener.url
+
+
+def _tell_failure(task: asyncio.Task[None]) -> None:
+    """Says at once that a controller is gone; it is raised when the rest ends."""
+    if not task.cancelled() and task.exception() is not None:
+        log.error("a controller ended: a fault of ours", exc_info=task.exception())
 
 
 async def _ended(task: asyncio.Task[None]) -> None:

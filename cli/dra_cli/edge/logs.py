@@ -20,6 +20,9 @@ from dra_shared.runtime.bus import connect
 PATIENCE: Final = 3.0
 """Seconds to wait for a first connection to NATS."""
 
+ANSWER_PATIENCE: Final = 10.0
+"""Seconds to wait for an answer over it: a server that was started again reads its files first."""
+
 
 class Source(msgspec.Struct, frozen=True):
     """Where the log is: a file if one is given, else NATS."""
@@ -64,4 +67,5 @@ async def records(log: EventLog, position: Position, *, after: int = 0) -> Async
 async def _open(source: Source) -> EventLog:
     if source.file is not None:
         return FileLog(source.file, create=False)
-    return JetStreamLog(await connect(source.nats_url, "dra", patience=PATIENCE))
+    client = await connect(source.nats_url, "dra", patience=PATIENCE)
+    return JetStreamLog(client, patience=ANSWER_PATIENCE)

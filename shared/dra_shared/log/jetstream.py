@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from math import inf
 from typing import Final
 
 from nats.aio.client import Client
@@ -18,25 +19,29 @@ from dra_shared.log.jetstream_answers import BUSY, PASSING, WRONG_LAST_SEQUENCE
 from dra_shared.log.jetstream_batch import BatchPublisher
 from dra_shared.log.jetstream_publisher import Publisher
 from dra_shared.log.jetstream_reader import Reader
+from dra_shared.log.jetstream_trying import Trying
 from dra_shared.log.protocol import Epoch, LogUnavailableError, Record
 
 STREAM: Final = "DRA"
 DEDUPLICATION: Final = 600
 """Seconds in which a repeated event id is recognised by the server."""
 
-RETRY_PAUSE: Final = 0.1
 TAKEOVER_PAUSE: Final = 0.003
 
 
 class JetStreamLog:
-    """An EventLog in one stream. `replicas`: 1 in development, 3 in production."""
+    """An EventLog in one stream. `replicas`: 1 in development, 3 in production.
 
-    def __init__(self, client: Client, *, replicas: int = 1) -> None:
+    `patience`: seconds after which a server that does not answer makes the log unavailable.
+    """
+
+    def __init__(self, client: Client, *, replicas: int = 1, patience: float = inf) -> None:
         self._client = client
         self._context = client.jetstream(timeout=2)
         self._publisher = Publisher(client)
         self._groups = BatchPublisher(client)
         self._replicas = replicas
+        self._patience = patience
 
     async def ensure_stream(self) -> None:
         """Makes the stream if it is not there; waits for a server that is not ready yet."""
@@ -52,13 +57,14 @@ class JetStreamLog:
             deny_delete=True,
             metadata={"schema": "1"},
         )
+        trying = Trying(self._client, self._patience)
         while True:
             try:
                 self._replicas = (await self._context.stream_info(STREAM)).config.num_replicas or 1
             except NotFoundError:
-                await self._add(config)
+                await self._add(config, trying)
             except (NatsError, TimeoutError) as error:
-                await self._pause(error)
+                await trying.pause(error)
             else:
                 return
 
@@ -91,6 +97,7 @@ class JetStreamLog:
     async def open_epoch(self, writer: str, holder: str) -> Epoch:
         """See EventLog."""
         subject = places.epoch(writer)
+        trying = Trying(self._client, self._patience)
         while True:
             try:
                 last = await self._last_on(subject)
@@ -113,7 +120,7 @@ class JetStreamLog:
                     raise LogUnavailableError(message) from error
                 await asyncio.sleep(TAKEOVER_PAUSE)
             except (NatsError, TimeoutError) as error:
-                await self._pause(error)
+                await trying.pause(error)
             else:
                 return Epoch(writer, ack.seq)
 
@@ -127,6 +134,7 @@ class JetStreamLog:
         return f"{STREAM}@{created and created.isoformat()}"
 
     async def _stream(self) -> api.StreamInfo:
+        trying = Trying(self._client, self._patience)
         while True:
             try:
                 return await self._context.stream_info(STREAM)
@@ -134,26 +142,20 @@ class JetStreamLog:
                 message = f"there is no log: NATS has no stream {STREAM}; start the services first"
                 raise LogUnavailableError(message) from error
             except (NatsError, TimeoutError) as error:
-                await self._pause(error)
+                await trying.pause(error)
 
     async def close(self) -> None:
         """See EventLog; closes the connection too."""
         await self._client.close()
 
-    async def _add(self, config: api.StreamConfig) -> None:
+    async def _add(self, config: api.StreamConfig, trying: Trying) -> None:
         try:
             await self._context.add_stream(config)
         except (NatsError, TimeoutError) as error:
-            await self._pause(error)
+            await trying.pause(error)
 
     async def _last_on(self, subject: str) -> int:
         try:
             return (await self._context.get_last_msg(STREAM, subject)).seq or 0
         except NotFoundError:
             return 0
-
-    async def _pause(self, error: Exception) -> None:
-        if self._client.is_closed:
-            message = f"the connection to NATS was closed for good: {error}"
-            raise LogUnavailableError(message) from error
-        await asyncio.sleep(RETRY_PAUSE)
