@@ -41,7 +41,7 @@ class CorruptEventError(Exception):
     def __init__(self, place: str, why: str) -> None:
         super().__init__(
             f"{place} holds no readable event ({why}); "
-            "look at it with `dra events --raw`, restore the log from a backup if it is damaged"
+            "look at it there, restore the log from a backup if it is damaged"
         )
 
 
