@@ -1,4 +1,4 @@
-"""Names of things on the wire: typed ids and subject tokens. No parsing of anything else.
+"""Names of things on the wire: ids and subject tokens. No parsing of anything else.
 
 Node, driver and pool names contain dots, which NATS reads as token borders: they are escaped
 here and nowhere else.
@@ -6,17 +6,9 @@ here and nowhere else.
 
 import hashlib
 import re
-from typing import Final, NewType
+from typing import Final
 
 import msgspec
-
-ClaimUid = NewType("ClaimUid", str)
-"""The API server's uid of a ResourceClaim."""
-
-PodUid = NewType("PodUid", str)
-"""The API server's uid of a Pod."""
-
-NodeName = NewType("NodeName", str)
 
 NO_NODE: Final = "_"
 """Subject token where a fact concerns no node; no escaped name looks like it."""

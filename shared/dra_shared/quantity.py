@@ -61,11 +61,6 @@ class Quantity:
         """Give the quantity of a whole number."""
         return cls(number * NANOS, form)
 
-    @classmethod
-    def milli(cls, thousandths: int, form: Format = Format.DECIMAL) -> Self:
-        """Give the quantity of so many thousandths."""
-        return cls(thousandths * (NANOS // 1000), form)
-
     def __add__(self, other: "Quantity") -> "Quantity":
         return Quantity(self.nanos + other.nanos, self._format_with(other))
 
