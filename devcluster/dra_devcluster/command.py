@@ -4,7 +4,7 @@ import asyncio
 import sys
 from collections.abc import Sequence
 
-from dra_devcluster.kubelet.place import PathTooLongError
+from dra_devcluster.kubelet.place import FolderError, PathTooLongError
 from dra_devcluster.listener import PortTakenError
 from dra_devcluster.service import serve
 from dra_devcluster.settings import parse_arguments
@@ -16,7 +16,7 @@ def main(words: Sequence[str]) -> int:
     settings = parse_arguments(words)
     try:
         asyncio.run(until_told(serve(settings)))
-    except (PortTakenError, PathTooLongError) as problem:
+    except (PortTakenError, PathTooLongError, FolderError) as problem:
         sys.stderr.write(f"error: {problem}\n")
         return 2
     return 0

@@ -33,6 +33,16 @@ class PathTooLongError(Exception):
         )
 
 
+class FolderError(Exception):
+    """A node's folder cannot be made. The operator must choose another root."""
+
+    def __init__(self, problem: OSError) -> None:
+        super().__init__(
+            f"the folder {problem.filename} cannot be made ({problem.strerror}):"
+            " choose another root folder"
+        )
+
+
 class Place(msgspec.Struct, frozen=True, kw_only=True):
     """A node. Below ``folder``, which is named like it, lie ``plugins_registry``, ``plugins`` and ``cdi``."""
 
@@ -60,12 +70,15 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
         return self.folder / "cdi"
 
     def make_folders(self) -> None:
-        """Make what a driver expects to find. Raises ``PathTooLongError``."""
+        """Make what a driver expects to find. Raises ``PathTooLongError``, ``FolderError``."""
         longest = self.plugins_registry.absolute() / TYPICAL_SOCKET
         if len(str(longest).encode()) > SOCKET_PATH_LIMIT:
             raise PathTooLongError(longest)
         for folder in (self.plugins_registry, self.folder / "plugins", self.cdi):
-            folder.mkdir(parents=True, exist_ok=True)
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+            except OSError as problem:
+                raise FolderError(problem) from problem
 
 
 def parse_place(text: str) -> Place:

@@ -14,7 +14,7 @@ from dra_devcluster.api.timestamps import timestamp
 from dra_devcluster.kubelet.cdi import CdiError, Edits, edits_for
 from dra_devcluster.kubelet.connection import KubeconfigError, from_kubeconfig
 from dra_devcluster.kubelet.environment import environment, log_lines
-from dra_devcluster.kubelet.place import PathTooLongError, Place, parse_place
+from dra_devcluster.kubelet.place import FolderError, PathTooLongError, Place, parse_place
 from dra_devcluster.settings import parse_arguments
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
@@ -130,3 +130,8 @@ def test_a_value_of_the_wrong_type_is_a_bad_request() -> None:
     with pytest.raises(ApiError, match=r"spec\.hostNetwork") as refused:
         shape(pod, "Pod", Strictness.IGNORE)
     assert refused.value.code == 400
+
+
+def test_a_folder_that_cannot_be_made_is_named() -> None:
+    with pytest.raises(FolderError, match="/proc/none"):
+        Place(name="n1", root=Path("/proc/none")).make_folders()
