@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import Final
+from uuid import uuid4
 
 import msgspec
 
@@ -71,7 +72,13 @@ class Folder(msgspec.Struct, frozen=True):
         """Where the node's agent keeps its ledger."""
         return self.nodes / "agents" / node
 
+    @property
+    def boot_id(self) -> Path:
+        """Says that the nodes are new ones: nothing that an earlier run set up is there any more."""
+        return self.nodes / "boot-id"
+
     def make(self) -> None:
-        """Makes the folders that others expect to be there."""
+        """Makes the folders and files that others expect to be there."""
         for folder in (self.nats, self.logs, self.cluster):
             folder.mkdir(parents=True, exist_ok=True)
+        self.boot_id.write_text(f"{uuid4()}\n")

@@ -75,6 +75,7 @@ def agent_environment(folder: Folder, layout: Layout, node: str) -> dict[str, st
         "KUBELET_PLUGINS_DIRECTORY_PATH": str(here / "plugins"),
         "CDI_ROOT": str(here / "cdi"),
         "STATE_DIR": str(folder.state(node)),
+        "BOOT_ID_FILE": str(folder.boot_id),
     }
 
 

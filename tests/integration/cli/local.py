@@ -63,10 +63,11 @@ class Local:
 
 
 @asynccontextmanager
-async def a_local_system(layout: Layout) -> AsyncIterator[Local]:
+async def a_local_system(layout: Layout, *, keep: Path | None = None) -> AsyncIterator[Local]:
     """A system whose nodes offer their devices, with the class applied."""
     with a_short_folder() as folder:
-        async with LocalSystem(folder, layout) as system, Api(system.api_url) as api:
+        made = LocalSystem(folder, layout, keep=keep)
+        async with made as system, Api(system.api_url) as api:
             local = Local(system, api)
             await local.cluster.apply(load(EXAMPLES, range(0)))
             await local.cluster.offered()

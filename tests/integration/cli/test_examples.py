@@ -1,5 +1,7 @@
 """Examples 7 and 8 on a local system, and what becomes of it when its parts are killed."""
 
+from pathlib import Path
+
 import pytest
 from integration.cli.local import Local, a_local_system
 from waiting import until
@@ -56,6 +58,14 @@ async def test_a_pod_that_cannot_have_its_devices_is_told_why() -> None:
 
         (message,) = await until(told, "the pod is told why it waits")
         assert "0/1 nodes" in message
+
+
+async def test_a_log_that_is_kept_goes_on_with_the_next_cluster(tmp_path: Path) -> None:
+    for _ in range(2):
+        async with a_local_system(ONE_NODE, keep=tmp_path) as local:
+            await local.apply(1)
+            await local.cluster.settled()
+            await assert_good(local)
 
 
 async def test_killed_parts_come_back_and_the_end_is_the_same() -> None:
