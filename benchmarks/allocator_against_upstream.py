@@ -15,6 +15,7 @@ free place is found and taken. Making or reading the claim's object is in neithe
 """
 
 import argparse
+import itertools
 import os
 import statistics
 import sys
@@ -68,21 +69,23 @@ class Row(msgspec.Struct, kw_only=True):
 
 def plan(arguments: argparse.Namespace) -> Iterator[tuple[Workload, str]]:
     """What is measured: all fills of all sizes, then claims that come and go, then filling up."""
-    kinds = arguments.kinds.split(",")
-    sizes = [int(nodes) for nodes in arguments.nodes.split(",")]
     fills = [int(fill) for fill in arguments.fill.split(",")]
     modes = arguments.modes.split(",")
-    for nodes in sizes:
-        for kind in kinds:
-            if "steady" in modes:
-                for fill in fills:
-                    yield Workload(kind=kind, nodes=nodes, fill=fill), "steady"
-                    if fill:
-                        yield Workload(kind=kind, nodes=nodes, fill=fill, order="random"), "steady"
-            if "churn" in modes:
-                yield Workload(kind=kind, nodes=nodes, fill=90, order="random"), "churn"
-            if "fill" in modes and nodes <= MOST_FILLED:
-                yield Workload(kind=kind, nodes=nodes), "fill"
+    sizes = (int(nodes) for nodes in arguments.nodes.split(","))
+    for nodes, kind in itertools.product(sizes, arguments.kinds.split(",")):
+        if "steady" in modes:
+            yield from ((workload, "steady") for workload in _steady(kind, nodes, fills))
+        if "churn" in modes:
+            yield Workload(kind=kind, nodes=nodes, fill=90, order="random"), "churn"
+        if "fill" in modes and nodes <= MOST_FILLED:
+            yield Workload(kind=kind, nodes=nodes), "fill"
+
+
+def _steady(kind: str, nodes: int, fills: list[int]) -> Iterator[Workload]:
+    for fill in fills:
+        yield Workload(kind=kind, nodes=nodes, fill=fill)
+        if fill:
+            yield Workload(kind=kind, nodes=nodes, fill=fill, order="random")
 
 
 def measure(workload: Workload, mode: str, limits: Limits) -> Row:

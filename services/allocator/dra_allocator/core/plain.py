@@ -142,13 +142,12 @@ def _pick_one(
             if not _is_plain(device):
                 return None
             consumed = found.consumed.get(place, {})
-            if device.shareable or device.counters:
-                trial = trial or PoolTrial(pool, in_use.of(pool.id), 1)
-                if trial.lacks_capacity(place, consumed, admin=False):
-                    continue
-                if not trial.is_available(place, admin=False):
-                    continue
-            return (Picked(device, consumed),)
+            if not (device.shareable or device.counters):
+                return (Picked(device, consumed),)
+            trial = trial or PoolTrial(pool, in_use.of(pool.id), 1)
+            short = trial.lacks_capacity(place, consumed, admin=False)
+            if not short and trial.is_available(place, admin=False):
+                return (Picked(device, consumed),)
     return None
 
 
