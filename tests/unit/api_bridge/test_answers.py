@@ -40,3 +40,8 @@ def test_a_json_patch_that_does_not_apply_means_that_our_view_is_old() -> None:
 
 def test_a_body_that_is_no_status_is_its_own_message() -> None:
     assert message_of(b"<html>bad gateway</html>") == "<html>bad gateway</html>"
+
+
+def test_what_cannot_be_created_for_want_of_its_namespace_is_refused() -> None:
+    assert verdict(an_answer(404, "namespaces not found"), creates=True) is Verdict.REFUSED
+    assert verdict(an_answer(404, "gone"), creates=False) is Verdict.STALE

@@ -100,7 +100,7 @@ class Writer:
                 answer = Answer(503, b"")
             else:
                 WRITES.labels(what, str(answer.status)).inc()
-            match verdict(answer):
+            match verdict(answer, creates=request.method == "POST"):
                 case Verdict.TAKEN:
                     return answer
                 case Verdict.STALE:
@@ -114,9 +114,14 @@ class Writer:
         return Stale()
 
 
-def verdict(answer: Answer) -> Verdict:
-    """What the answer means: 404 and 409 say that our view is old, and so does a failed `test`."""
+def verdict(answer: Answer, *, creates: bool = False) -> Verdict:
+    """What the answer means: 404 and 409 say that our view is old, and so does a failed `test`.
+
+    What would be created where its namespace is gone stays refused.
+    """
     match answer.status:
+        case 404 if creates:
+            return Verdict.REFUSED
         case 404 | 409:
             return Verdict.STALE
         case 429 | 408:
