@@ -178,7 +178,7 @@ def main() -> None:
             results.append(asyncio.run(measure(workload)))
             print(_sentence(results[-2]), _sentence(results[-1]), sep="\n", file=sys.stderr)
     if not given.no_latency:
-        results += asyncio.run(measure_latency(25, one_at_a_time=50, at_once=150))
+        results += asyncio.run(measure_latency(32, one_at_a_time=50, at_once=200))
     if given.json:
         print(msgspec.json.encode(results).decode())
         return
