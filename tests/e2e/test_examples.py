@@ -25,7 +25,7 @@ pytestmark = pytest.mark.timeout(180)
 @pytest_asyncio.fixture(loop_scope="session")
 async def whole(control_plane: ControlPlane) -> AsyncIterator[Whole]:
     async with whole_system(control_plane, agents=AGENTS) as system:
-        await system.has_slices(len(AGENTS))
+        await system.has_slices(AGENTS)
         yield system
         await clean_up(system)
     for name in AGENTS:

@@ -105,12 +105,12 @@ async def stage(control_plane: ControlPlane) -> AsyncIterator[ControlPlane]:
     await control_plane.api("DELETE", f"/api/v1/nodes/{NODE}")
 
 
-@pytest_asyncio.fixture(loop_scope="session", scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def newest(stage: ControlPlane) -> AsyncIterator[Whole]:
     async with whole_system(stage) as whole:
         card = CounterSet(name="card", counters={"k": Counter(value="2")})
         await report(whole.system.nats_url, [*plain(), *special()], (card,))
-        await whole.has_slices(2)
+        await whole.has_slices((NODE,), each=2)
         yield whole
 
 
@@ -211,7 +211,7 @@ async def test_with_the_features_of_1_35(stage: ControlPlane, namespace: str) ->
     environment = fleet.SILENT_FOR_EVER | {"FEATURES": FEATURES_OF_1_35}
     async with whole_system(stage, environment=environment) as whole:
         await report(whole.system.nats_url, plain(), ())
-        await whole.has_slices(1)
+        await whole.has_slices((NODE,))
         request = {"name": "r", "firstAvailable": [{"name": "one", "deviceClassName": "plain"}]}
         (found,) = await results(whole, namespace, "alternatives", {"requests": [request]})
         assert found["request"] == "r/one"

@@ -21,7 +21,7 @@ async def whole(control_plane: ControlPlane, namespace: str) -> AsyncIterator[Wh
     path = f"{RESOURCE}/namespaces/{namespace}/resourceclaimtemplates"
     await control_plane.api("POST", path, template)
     async with whole_system(control_plane, nodes=NODES) as system:
-        await system.has_slices(len(NODES))
+        await system.has_slices(NODES)
         yield system
     for pod in await system.items(f"/api/v1/namespaces/{namespace}/pods"):
         await delete_pod(system, namespace, pod["metadata"]["name"])
@@ -36,7 +36,7 @@ async def delete_pod(whole: Whole, namespace: str, name: str) -> None:
 
 async def test_slices_hold_eight_gpus_and_are_owned_by_their_node(whole: Whole) -> None:
     nodes = {node["metadata"]["name"]: node for node in await whole.items("/api/v1/nodes")}
-    for found in await whole.items(f"{RESOURCE}/resourceslices"):
+    for found in await whole.slices_of(NODES):
         node = nodes[found["spec"]["nodeName"]]
         (owner,) = found["metadata"]["ownerReferences"]
         assert (owner["kind"], owner["uid"]) == ("Node", node["metadata"]["uid"])

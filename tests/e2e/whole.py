@@ -29,13 +29,20 @@ class Whole:
         self.plane = plane
         self.system = system
 
-    async def has_slices(self, count: int) -> None:
-        """Waits until the API server shows that many slices."""
+    async def slices_of(self, nodes: Iterable[str]) -> list[Json]:
+        """The slices of these nodes; other tests' may still be on their way out."""
+        wanted = set(nodes)
+        slices = await self.items(f"{RESOURCE}/resourceslices")
+        return [found for found in slices if found["spec"].get("nodeName") in wanted]
+
+    async def has_slices(self, nodes: Iterable[str], each: int = 1) -> None:
+        """Waits until the API server shows so many slices for each of the nodes."""
+        wanted = tuple(nodes)
 
         async def enough() -> bool:
-            return len(await self.items(f"{RESOURCE}/resourceslices")) == count
+            return len(await self.slices_of(wanted)) == each * len(wanted)
 
-        await eventually(f"{count} slices", enough, seconds=60)
+        await eventually(f"{each} slices for each of {len(wanted)} nodes", enough, seconds=60)
 
     async def items(self, path: str) -> list[Json]:
         """The objects of a collection."""
