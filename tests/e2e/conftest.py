@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 
 from e2e.controlplane import ApiError, ControlPlane, Identity, eventually
-from e2e.controlplane.objects import a_claim, a_pod, an_allocation, from_claim
+from e2e.controlplane.objects import a_claim, a_class, a_pod, an_allocation, from_claim
 
 HERE = Path(__file__).parent
 DEPLOY = HERE.parents[1] / "deploy"
@@ -28,10 +28,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def control_plane() -> AsyncIterator[ControlPlane]:
-    """A control plane with all parts; deploy/rbac and deploy/policies are in force."""
+    """A control plane with all parts, deploy/rbac and deploy/policies, and the example's class."""
     async with ControlPlane() as plane:
         await plane.install(DEPLOY / "rbac", DEPLOY / "policies")
         await policies_in_force(plane)
+        await plane.api("POST", "/apis/resource.k8s.io/v1/deviceclasses", a_class())
         yield plane
 
 

@@ -94,11 +94,6 @@ async def node(control_plane: ControlPlane, namespace_numbers: Any) -> str:
     return name
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session", autouse=True)
-async def device_class(control_plane: ControlPlane) -> None:
-    await control_plane.api("POST", f"{RESOURCE}/deviceclasses", a_class())
-
-
 async def test_all_five_kinds_of_the_resource_api_are_served(control_plane: ControlPlane) -> None:
     listed = await control_plane.api("GET", RESOURCE)
     kinds = {entry["kind"] for entry in listed["resources"] if "/" not in entry["name"]}

@@ -119,7 +119,9 @@ def test_a_log_that_is_kept_goes_on_with_the_next_cluster() -> None:
             assert running.end(signal.SIGINT)[0] == 0
         assert re.findall(r"agent\.\w+", log) == ["agent.started", "agent.stopped", "agent.started"]
         assert {path.name for path in folder.iterdir()} == {"kept"}
-        assert {"kubeconfig", "lock", "logs", "nats"} == {path.name for path in (folder / "kept").iterdir()}
+        assert {"kubeconfig", "lock", "logs", "nats"} == {
+            path.name for path in (folder / "kept").iterdir()
+        }
 
 
 def test_a_taken_port_is_told_before_anything_starts(up: Up) -> None:

@@ -7,14 +7,13 @@ import pytest_asyncio
 
 from e2e.controlplane import ControlPlane, eventually
 from e2e.controlplane.objects import a_claim_template, a_pod, from_template
-from e2e.whole import RESOURCE, Whole, whole_system, with_class, with_cpu
+from e2e.whole import RESOURCE, Whole, whole_system, with_cpu
 
 NODES = [f"big-{n:02}" for n in range(25)]
 
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def whole(control_plane: ControlPlane, namespace: str) -> AsyncIterator[Whole]:
-    await with_class(control_plane)
     for name in NODES:
         await control_plane.add_node(name, labels={"size": "big"})
     template = a_claim_template("one-gpu")

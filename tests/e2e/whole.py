@@ -15,10 +15,9 @@ import fleet
 from dra_cli.local.layout import Layout
 from dra_cli.local.system import LocalSystem
 from e2e.controlplane import ControlPlane, Identity, eventually
-from e2e.controlplane.objects import a_class, a_pod, from_template
+from e2e.controlplane.objects import a_pod, from_template
 
 RESOURCE = "/apis/resource.k8s.io/v1"
-CLASS = "gpu.example.com"
 Json = dict[str, Any]
 
 
@@ -116,10 +115,3 @@ def with_cpu(pod: Mapping[str, Any], cpu: str) -> Json:
     container = spec["containers"][0]
     resources = {**container["resources"], "requests": {"cpu": cpu}}
     return {**pod, "spec": {**spec, "containers": [{**container, "resources": resources}]}}
-
-
-async def with_class(plane: ControlPlane) -> None:
-    """Makes the class of the example driver, once."""
-    existing = await plane.api("GET", f"{RESOURCE}/deviceclasses")
-    if not existing["items"]:
-        await plane.api("POST", f"{RESOURCE}/deviceclasses", a_class(CLASS))
