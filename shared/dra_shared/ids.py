@@ -14,7 +14,7 @@ NO_NODE: Final = "_"
 """Subject token where a fact concerns no node; no escaped name looks like it."""
 
 
-class DeviceId(msgspec.Struct, frozen=True, order=True):
+class DeviceId(msgspec.Struct, frozen=True, order=True, gc=False):
     """Names one device in the cluster."""
 
     driver: str
@@ -26,7 +26,7 @@ class DeviceId(msgspec.Struct, frozen=True, order=True):
         return f"{self.driver}/{self.pool}/{self.device}"
 
 
-class ObjectRef(msgspec.Struct, frozen=True, order=True):
+class ObjectRef(msgspec.Struct, frozen=True, order=True, gc=False):
     """Names one namespaced Kubernetes object, this very one and no successor of the same name."""
 
     namespace: str

@@ -9,7 +9,7 @@ from dra_shared.ids import DeviceId, ObjectRef
 from dra_shared.kube.claims import AllocationResult
 
 
-class Cost(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Cost(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """What one result of an allocation takes, frozen when it was decided.
 
     `capacity` and `counters` are exact quantities as text; counters are per counter set of the
@@ -24,7 +24,7 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     admin: bool = False
 
 
-class AllocatedClaim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class AllocatedClaim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """What one claim got, as the API will show it, and what that costs."""
 
     claim: ObjectRef

@@ -21,7 +21,7 @@ class ClaimWithdrawn(Fact, frozen=True, kw_only=True, tag="claim.withdrawn.v1"):
     claim: ObjectRef
 
 
-class PodGroupRef(msgspec.Struct, frozen=True, kw_only=True):
+class PodGroupRef(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Pods that are placed together or not at all."""
 
     name: str

@@ -45,7 +45,7 @@ class CorruptEventError(Exception):
         )
 
 
-class Envelope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Envelope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One event: the fact and how it came about.
 
     id: deterministic, so that a repeated append is recognised. cause: the last sequence of the

@@ -6,11 +6,11 @@ from dra_shared.kube.core import Toleration
 from dra_shared.kube.meta import NodeSelector
 
 
-class Fact(msgspec.Struct, frozen=True, kw_only=True, tag_field="tag", omit_defaults=True):
+class Fact(msgspec.Struct, frozen=True, kw_only=True, tag_field="tag", omit_defaults=True, gc=False):
     """Something that happened. Subclasses set `tag`, their name on the wire."""
 
 
-class Placement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Placement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """What a pod needs of a node besides devices; CPU in milli-cores, memory in bytes."""
 
     node_selector: dict[str, str] | None = None

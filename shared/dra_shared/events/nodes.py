@@ -26,7 +26,7 @@ class AgentStopped(Fact, frozen=True, kw_only=True, tag="agent.stopped.v1"):
     reason: str
 
 
-class ReportedDevice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ReportedDevice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """A device as found, with an identity (serial, bus id) that outlives names and reboots."""
 
     identity: str
@@ -70,7 +70,7 @@ class DeviceFaultCleared(Fact, frozen=True, kw_only=True, tag="device.fault_clea
     cause: str
 
 
-class PreparedDevice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class PreparedDevice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """What the kubelet was told about one device of a claim."""
 
     requests: tuple[str, ...]

@@ -34,14 +34,14 @@ def group_key(request: PodRequested) -> GroupKey | None:
     return None if request.group is None else (request.pod.namespace, request.group)
 
 
-class PendingPod(msgspec.Struct, frozen=True):
+class PendingPod(msgspec.Struct, frozen=True, gc=False):
     """A pod that wants devices, and where in the log it first asked."""
 
     request: PodRequested
     arrival: int
 
 
-class Holding(msgspec.Struct, frozen=True):
+class Holding(msgspec.Struct, frozen=True, gc=False):
     """What one claim has. `cause`: the last place in the log that the decision knew."""
 
     claim: ObjectRef
@@ -52,14 +52,14 @@ class Holding(msgspec.Struct, frozen=True):
     adopted: bool = False
 
 
-class Placed(msgspec.Struct, frozen=True):
+class Placed(msgspec.Struct, frozen=True, gc=False):
     """Where a pod was placed, and the uids of the claims it uses there."""
 
     node: str
     claims: tuple[str, ...]
 
 
-class Shown(msgspec.Struct, frozen=True):
+class Shown(msgspec.Struct, frozen=True, gc=False):
     """What the API server showed last, if it is not ours: a foreign allocation, or none at all."""
 
     claim: ObjectRef
@@ -67,7 +67,7 @@ class Shown(msgspec.Struct, frozen=True):
     allocation: AllocationResult | None
 
 
-class WriteRefused(msgspec.Struct, frozen=True):
+class WriteRefused(msgspec.Struct, frozen=True, gc=False):
     """The API server did not take our allocation of a claim."""
 
     sequence: int
@@ -75,7 +75,7 @@ class WriteRefused(msgspec.Struct, frozen=True):
     message: str
 
 
-class Refused(msgspec.Struct, frozen=True):
+class Refused(msgspec.Struct, frozen=True, gc=False):
     """The last word on a pod that waits. `limits`: how often in a row its search hit the limit."""
 
     fact: ClaimUnsatisfiable
