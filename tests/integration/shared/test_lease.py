@@ -9,7 +9,7 @@ from dra_shared.log.jetstream import JetStreamLog
 from dra_shared.log.protocol import Epoch
 from dra_shared.runtime import liveness
 from dra_shared.runtime.bus import connect
-from dra_shared.runtime.lease import TTL, Lease
+from dra_shared.runtime.lease import BUCKET, TTL, Lease
 from dra_shared.runtime.writer import as_only_writer
 
 
@@ -19,8 +19,10 @@ async def test_a_lease_has_one_holder_and_passes_on_when_given_back(
     client = await connect(nats_server.url, "test")
     first, second = Lease(client, "allocator", "a"), Lease(client, "allocator", "b")
     await first.acquire()
+    questions = await client.subscribe(f"$JS.API.STREAM.MSG.GET.KV_{BUCKET}")
     waiting = asyncio.create_task(second.acquire())
-    await asyncio.sleep(0.6)
+    for _ in ("asked and refused", "asks again"):
+        await questions.next_msg(5)
     assert not waiting.done()
     await first.release()
     await asyncio.wait_for(waiting, 2)
