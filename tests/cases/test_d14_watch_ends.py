@@ -1,4 +1,4 @@
-"""D14: a watch may end in every legal way, and nothing is lost, repeated or left over.
+"""Case D14: a watch may end in every legal way, and nothing is lost, repeated or left over.
 
 Sources: python-base#57, kubernetes_asyncio#327, python#819, kubeclient#599, python#376.
 """
