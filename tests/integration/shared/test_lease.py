@@ -2,6 +2,7 @@
 
 import asyncio
 
+from processes import questions_for_leases
 from servers import NatsServer
 from waiting import until
 
@@ -9,7 +10,7 @@ from dra_shared.log.jetstream import JetStreamLog
 from dra_shared.log.protocol import Epoch
 from dra_shared.runtime import liveness
 from dra_shared.runtime.bus import connect
-from dra_shared.runtime.lease import BUCKET, TTL, Lease
+from dra_shared.runtime.lease import TTL, Lease
 from dra_shared.runtime.writer import as_only_writer
 
 
@@ -19,7 +20,7 @@ async def test_a_lease_has_one_holder_and_passes_on_when_given_back(
     client = await connect(nats_server.url, "test")
     first, second = Lease(client, "allocator", "a"), Lease(client, "allocator", "b")
     await first.acquire()
-    questions = await client.subscribe(f"$JS.API.STREAM.MSG.GET.KV_{BUCKET}")
+    questions = await questions_for_leases(client)
     waiting = asyncio.create_task(second.acquire())
     for _ in ("asked and refused", "asks again"):
         await questions.next_msg(5)
