@@ -132,6 +132,10 @@ SENTENCES: Final[Mapping[type[Fact], Callable[[Any], str]]] = MappingProxyType(
         cluster.ForeignSlicesObserved: lambda f: (
             f"pool {f.driver}/{f.pool} of another driver: {counted(len(f.slices), 'slice')}"
         ),
+        cluster.ForeignSlicesChanged: lambda f: (
+            f"pool {f.driver}/{f.pool} of another driver: {counted(len(f.slices), 'slice')} new or"
+            f" different, {len(f.removed)} gone"
+        ),
         cluster.ForeignSlicesRemoved: lambda f: f"pool {f.driver}/{f.pool} of another driver gone",
         cluster.FeaturesObserved: lambda f: (
             f"Kubernetes {f.server_version} knows {several(f.features)}"
