@@ -260,7 +260,7 @@ def test_what_is_tried_is_what_the_allocator_would_decide(steps: list[Step]) -> 
     shown = complete(one.object for one in read(documents).manifests)
     terms = Terms(policy=ground.policy, features=None, alone=False)
     rehearsal = what_if(ground, ground.there(()), shown, terms)
-    told = [record.envelope.fact for record in rehearsal.records]
+    told: list[Any] = [record.envelope.fact for record in rehearsal.records]
     tried = rehearsal.decide()
     assert story.state.hash() == before
     story.tell(*told)
