@@ -24,17 +24,23 @@ from dra_api_bridge.edge.discovery import (
 from dra_shared.events.cluster import FeaturesObserved
 from dra_shared.runtime.endpoint import Readiness
 
-RETRY_PAUSE: Final = 2.0
-
-VERSION_PAUSE: Final = 60.0
-"""Seconds after which it is looked whether another release answers."""
-
-SURVEY_PAUSE: Final = 10.0
-"""Seconds between two rounds of trying what a server accepts, however often its watches break."""
-
 FAILURES: Final = (NotServedError, ApiRefusedError, ApiUnreachableError)
 
 _log = structlog.get_logger()
+
+
+class Pauses(msgspec.Struct, frozen=True, kw_only=True):
+    """Seconds: before trying again, between looks at the version, and after a survey.
+
+    A survey is 15 requests, so it rests after one however often watches break.
+    """
+
+    retry: float = 2.0
+    version: float = 60.0
+    rest: float = 10.0
+
+
+PAUSES: Final = Pauses()
 
 
 class Survey(msgspec.Struct, frozen=True):
@@ -66,17 +72,17 @@ async def first_survey(api: Api, overrides: Sequence[str], readiness: Readiness)
             lacking = str(error)
         readiness.missing(lacking)
         _log.error("cannot work with the API server", error=lacking)
-        await asyncio.sleep(RETRY_PAUSE)
+        await asyncio.sleep(PAUSES.retry)
         readiness.there(lacking)
 
 
 async def later_surveys(
-    api: Api, known: Survey, lost: asyncio.Event, pause: float = SURVEY_PAUSE
+    api: Api, known: Survey, lost: asyncio.Event, pauses: Pauses = PAUSES
 ) -> AsyncGenerator[Survey]:
     """A survey each time that the server was `lost` and is back, or is of another version."""
     while True:
         with suppress(TimeoutError):
-            await asyncio.wait_for(lost.wait(), VERSION_PAUSE)
+            await asyncio.wait_for(lost.wait(), pauses.version)
         try:
             if not lost.is_set() and await server_version(api) == known.served.version:
                 continue
@@ -85,10 +91,10 @@ async def later_surveys(
         except FAILURES as error:
             _log.warning("cannot ask the API server what it is", error=str(error))
             lost.set()
-            await asyncio.sleep(RETRY_PAUSE)
+            await asyncio.sleep(pauses.retry)
         else:
             yield known
-            await asyncio.sleep(pause)
+            await asyncio.sleep(pauses.rest)
 
 
 async def _survey(api: Api, before: dict[str, bool], overrides: tuple[str, ...]) -> Survey:
