@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from typing import Any
 
+import pytest
 import pytest_asyncio
 
 from dra_shared.events.claims import PodRequested
@@ -48,10 +49,10 @@ async def test_a_missing_claim_is_told_once_and_no_more_once_it_is_there(
     assert await told() == ours
 
 
+@pytest.mark.usefixtures("ledger")
 async def test_a_claim_that_is_being_deleted_is_told(
-    control_plane: ControlPlane, ledger: Ledger, namespace: str
+    control_plane: ControlPlane, namespace: str
 ) -> None:
-    assert ledger
     held = a_claim("mine", finalizers=["example.com/held"])
     await control_plane.api("POST", claims(namespace), held)
     await control_plane.api("DELETE", f"{claims(namespace)}/mine")
@@ -65,10 +66,10 @@ async def test_a_claim_that_is_being_deleted_is_told(
     await control_plane.api("PATCH", f"{claims(namespace)}/mine", free)
 
 
+@pytest.mark.usefixtures("ledger")
 async def test_a_missing_template_is_told_by_kubernetes_and_not_by_us_as_well(
-    control_plane: ControlPlane, ledger: Ledger, namespace: str
+    control_plane: ControlPlane, namespace: str
 ) -> None:
-    assert ledger
     uid = await a_waiting_pod(control_plane, namespace, from_template("gpu", "none"))
     other = await control_plane.api("POST", pods(namespace), a_pod("q", [from_claim("gpu", "no")]))
 
