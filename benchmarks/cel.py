@@ -43,6 +43,9 @@ SELECTORS: Final = {
     "list, prefix": f'{ATTRIBUTES}.model in ["LATEST", "H9"] && {ATTRIBUTES}.uuid.startsWith("GPU-")',
 }
 TYPICAL: Final = SELECTORS["model, memory"]
+GOAL: Final = 2.0 / 10_000
+"""Milliseconds for one device."""
+
 COMPILED: Final = 200
 """Expressions that are compiled in one round."""
 
@@ -121,7 +124,7 @@ class Bench:
         yield self._compiling()
         yield self._row("read the devices", lambda: _timed(lambda: len(read(self._described))))
         for name, text in SELECTORS.items():
-            goal = 2.0 if text is TYPICAL else None
+            goal = len(self._devices) * GOAL if text is TYPICAL else None
             yield self._matching(f"{name}: hot", text, self._hot(text), goal)
         yield self._matching("model, memory: first", TYPICAL, lambda: self._asked(self._new()))
 
