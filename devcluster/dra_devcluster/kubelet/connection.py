@@ -19,7 +19,7 @@ CLUSTER_FIELDS: Final = frozenset(
 USER_FIELDS: Final = frozenset(
     {"token", "client-certificate", "client-certificate-data", "client-key", "client-key-data"}
 )
-IGNORED: Final = frozenset({"extensions"})
+IGNORED: Final = frozenset({"extensions", "disable-compression"})
 
 
 class KubeconfigError(Exception):
