@@ -8,15 +8,15 @@ import asyncio
 import gc
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 import structlog
 
 from dra_allocator.core.cards import Card
 from dra_allocator.core.engine import WRITER, Engine
+from dra_allocator.core.packed import DamagedSnapshotError
 from dra_allocator.core.replay import READ, new_state
-from dra_allocator.core.snapshot import DamagedSnapshotError, Origin, Snapshot
+from dra_allocator.core.snapshot import Origin, Snapshot
 from dra_allocator.edge.reducer import reducer_version
 from dra_allocator.edge.snapshots import SNAPSHOTS, Store, newest_fitting
 from dra_allocator.edge.telling import DECISION_SECONDS, LAG, WAITING, tell, tell_cards
@@ -44,6 +44,10 @@ RETRY_SECONDS: Final = 2.0
 
 IDLE_SECONDS: Final = 10.0
 """After so long without a new fact the state's hash is recorded, however few there were."""
+
+UNTIDY_SECONDS: Final = 10.0
+"""So long after all was read no garbage is looked for: the first decision makes millions of objects
+that stay, and looking through them would take a third of its time."""
 
 THRESHOLDS: Final = (50_000, 20, 50)
 """New objects before garbage is looked for among them, then among ever older ones."""
@@ -73,8 +77,7 @@ class Service:
         """Begins with a snapshot, before anything is read; a damaged one is left alone."""
         engine = Engine(new_state(), self._settings.policy)
         try:
-            with ThreadPoolExecutor(1) as ahead:
-                engine.state.start_from(snapshot, ahead.map)
+            engine.state.start_from(snapshot)
         except DamagedSnapshotError as error:
             _log.error("snapshot damaged, reading the whole log", why=str(error))
             return
@@ -184,8 +187,8 @@ class Service:
 async def serve(settings: AllocatorSettings, readiness: Readiness) -> None:
     """Runs the allocator: reads along as a standby until it may write, then decides.
 
-    Garbage is left lying while the state is built: hardly any comes up, and looking for it again
-    and again among millions of objects takes longer than all the rest.
+    Garbage is left lying while the state is built and for a while after: hardly any comes up, and
+    looking for it again and again among millions of objects takes longer than all the rest.
     """
     gc.disable()
     name = process.instance_name(settings)
@@ -198,7 +201,7 @@ async def serve(settings: AllocatorSettings, readiness: Readiness) -> None:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(service.follow())
             await service.caught_up.wait()
-            _collect_garbage()
+            asyncio.get_running_loop().call_later(UNTIDY_SECONDS, _collect_garbage)
             tasks.create_task(as_only_writer(client, log, WRITER, name, service.write))
     finally:
         await log.close()
@@ -215,7 +218,7 @@ async def _start_from_snapshot(service: Service, log: JetStreamLog, store: Store
 
 
 def _collect_garbage() -> None:
-    """From here on and seldom: the first decision alone makes a million objects that stay."""
+    """From here on and seldom, and only what is new: what is there by now stays."""
     gc.freeze()
     gc.set_threshold(*THRESHOLDS)
     gc.enable()

@@ -14,10 +14,10 @@ import structlog
 from prometheus_client import Gauge
 
 from dra_allocator.core.evolve import evolve
+from dra_allocator.core.packed import DamagedSnapshotError
 from dra_allocator.core.registers import Registers
 from dra_allocator.core.replay import READ
 from dra_allocator.core.snapshot import (
-    DamagedSnapshotError,
     Origin,
     Place,
     Snapshot,
@@ -129,21 +129,23 @@ class Snapshotter:
 
     async def _differences(self, snapshot: Snapshot, start: Snapshot | None) -> list[str]:
         """The registers that come out otherwise on the way from `start`, None: from nothing."""
-        registers, after = Registers(), 0
-        expected = snapshot.head.digests
-        if start is not None:
-            after = start.head.place.sequence
-            try:
-                await asyncio.to_thread(start.fill, registers)
-            except DamagedSnapshotError as error:
-                return [str(error)]
-        until = snapshot.head.place.sequence
+        registers, expected = Registers(), snapshot.head.digests
+        try:
+            if start is not None:
+                start.fill(registers)
+            await self._fold(registers, start, snapshot.head.place.sequence)
+            found = await asyncio.to_thread(recounted, registers)
+        except DamagedSnapshotError as error:
+            return [str(error)]
+        return sorted(name for name in expected if expected[name] != found[name])
+
+    async def _fold(self, registers: Registers, start: Snapshot | None, until: int) -> None:
+        """What the log has behind `start`, None: from its beginning."""
+        after = start.head.place.sequence if start is not None else 0
         async for batch in self._log.read(after=after, until=until, subjects=READ):
             for record in batch:
                 evolve(registers, record.envelope, record.sequence)
             registers.changes.clear()
-        found = await asyncio.to_thread(recounted, registers)
-        return sorted(name for name in expected if expected[name] != found[name])
 
 
 async def serve(settings: SnapshotterSettings, readiness: Readiness) -> None:

@@ -1,9 +1,10 @@
 """Snapshots on a real NATS server: what is stored verifies, and what cannot be checked is not used."""
 
 import asyncio
+import hashlib
 import os
 import sys
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
@@ -70,13 +71,11 @@ class Stage:
         assert newest is not None
         return newest
 
-    async def damage(self, slot: str) -> None:
-        """One bit of what a place holds is no longer what it was, and NATS does not know."""
+    async def change(self, slot: str, how: Callable[[bytes], bytes]) -> None:
+        """What a place holds is no longer what it was, and NATS does not know."""
         bucket = await self.client.jetstream().object_store(BUCKET)
         meta = (await bucket.get_info(slot)).meta
-        stored = bytearray((await bucket.get(slot)).data or b"")
-        stored[-1] ^= 1
-        await bucket.put(slot, bytes(stored), meta)
+        await bucket.put(slot, how((await bucket.get(slot)).data or b""), meta)
 
     async def _reaches(self, last: int) -> bool:
         return await self.newest_place() == last
@@ -118,6 +117,17 @@ def news(logs: list[Any], event: str) -> list[Any]:
     return [line for line in logs if line["event"] == event]
 
 
+def with_a_wrong_bit(stored: bytes) -> bytes:
+    """The same but for its last bit."""
+    return stored[:-1] + bytes([stored[-1] ^ 1])
+
+
+def of_another_release(stored: bytes) -> bytes:
+    """A whole snapshot with something else in its head."""
+    rest = stored[64:].replace(b'"origin"', b'"source"')
+    return hashlib.sha256(rest).hexdigest().encode() + rest
+
+
 async def placed(stage: Stage, pod: str) -> bool:
     facts = [record.envelope.fact for record in await everything(stage.log)]
     return any(isinstance(fact, ClaimAllocated) and fact.pod.name == pod for fact in facts)
@@ -135,12 +145,12 @@ async def test_a_snapshot_is_what_the_log_adds_up_to(stage: Stage) -> None:
 async def test_a_damaged_snapshot_gives_way_to_the_one_before(stage: Stage) -> None:
     first = await stage.snapshot(a_claim("c1"))
     await stage.snapshot(a_claim("c2"))
-    await stage.damage((await stage.store.slots())[0])
+    await stage.change((await stage.store.slots())[0], with_a_wrong_bit)
     with capture_logs() as logs:
         assert await stage.newest() == first
     (told,) = news(logs, "snapshot damaged, looking for an older one")
     assert told["why"] == "its digest is not that of its contents"
-    await stage.damage((await stage.store.slots())[1])
+    await stage.change((await stage.store.slots())[1], with_a_wrong_bit)
     assert await stage.newest() is None
 
 
@@ -154,6 +164,15 @@ async def test_a_snapshot_of_another_log_or_fold_is_ignored(stage: Stage) -> Non
         with capture_logs() as logs:
             assert await newest_fitting(stage.store, stage.log, origin) is None
         assert [told["why"] for told in news(logs, "snapshot ignored")] == [why]
+
+
+async def test_a_snapshot_that_another_release_stored_otherwise_is_ignored(stage: Stage) -> None:
+    await stage.snapshot(a_claim("c1"))
+    await stage.change("allocator-0", of_another_release)
+    with capture_logs() as logs:
+        assert await stage.newest() is None
+    (told,) = news(logs, "snapshot ignored")
+    assert told["why"].startswith("its head cannot be read")
 
 
 async def test_a_snapshot_of_a_log_that_went_on_otherwise_is_ignored(stage: Stage) -> None:

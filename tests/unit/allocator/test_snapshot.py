@@ -1,5 +1,7 @@
 """A snapshot holds what the log's facts add up to, no more and no less, and knows when it is hurt."""
 
+import hashlib
+
 import msgspec
 import pytest
 from cluster import a_record
@@ -8,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dra_allocator.core.engine import Engine
+from dra_allocator.core.packed import DamagedSnapshotError
 from dra_allocator.core.registers import Registers
 from dra_allocator.core.replay import new_state, replay
 from dra_allocator.core.snapshot import (
-    DamagedSnapshotError,
     Origin,
+    OtherReleaseError,
     Place,
     Snapshot,
     digests,
@@ -91,6 +94,12 @@ def settled(events: list[Envelope]) -> set[tuple[type, str]]:
     }
 
 
+def users(engine: Engine) -> object:
+    """What is known of registers read the other way round."""
+    registers = engine.state.registers
+    return dict(registers.users), dict(registers.groups)
+
+
 def decided(events: list[Envelope]) -> list[AnyFact]:
     """Which pods were placed or refused, in this order."""
     facts = [event.fact for event in events]
@@ -104,8 +113,7 @@ def test_a_snapshot_with_the_log_behind_it_is_the_whole_log(steps: list[Step], c
     whole, short = followed(records), restarted(records, part)
     assert short.state.hash() == whole.state.hash() == replay(records).hash()
     assert held(short) == held(whole)
-    assert short.state.registers.users == whole.state.registers.users
-    assert short.state.registers.groups == whole.state.registers.groups
+    assert users(short) == users(whole)
     assert decided(said(short)) == decided(said(whole))
     assert short.waiting == whole.waiting
 
@@ -128,6 +136,22 @@ def test_an_allocator_that_starts_from_a_snapshot_says_what_follows_from_the_log
     assert list(verify(log)) == []
 
 
+@given(STEPS, st.integers(1, 1000), st.integers(1, 1000))
+def test_what_comes_after_a_start_from_a_snapshot_is_taken_in_whatever_was_asked_before(
+    steps: list[Step], cut: int, start_at: int
+) -> None:
+    records = after(steps)
+    cut = 1 + cut % len(records)
+    start_at = cut + start_at % (len(records) - cut + 1)
+    whole, short = followed(records), restarted(records[:start_at], snapshot_of(records[:cut]))
+    for record in records[start_at:]:
+        short.take(record)
+    assert held(short) == held(whole)
+    assert users(short) == users(whole)
+    assert short.state.hash() == whole.state.hash()
+    assert decided(said(short)) == decided(said(whole))
+
+
 @given(STEPS)
 def test_a_digest_kept_in_step_is_the_one_counted_anew(steps: list[Step]) -> None:
     story = start()
@@ -148,16 +172,24 @@ def test_any_damage_is_noticed(data: st.DataObject) -> None:
 
 def test_half_a_snapshot_is_noticed() -> None:
     stored = snapshot_of(start().records).to_bytes()
-    with pytest.raises(DamagedSnapshotError, match="digest"):
-        from_bytes(stored[:-1])
-    with pytest.raises(DamagedSnapshotError, match="head"):
-        from_bytes(b"")
+    for half in (stored[:-1], stored[:64], stored[:9], b""):
+        with pytest.raises(DamagedSnapshotError, match="digest"):
+            from_bytes(half)
+
+
+def test_a_whole_snapshot_with_a_head_of_another_release_is_told_from_a_damaged_one() -> None:
+    head, newline, packed = snapshot_of(start().records).to_bytes()[64:].partition(b"\n")
+    for other in (head.replace(b"origin", b"source"), b"", head + b" " + head):
+        rest = other + newline + packed
+        with pytest.raises(OtherReleaseError, match="head"):
+            from_bytes(hashlib.sha256(rest).hexdigest().encode() + rest)
 
 
 def test_contents_that_are_no_registers_are_noticed() -> None:
     whole = snapshot_of(start().records)
-    with pytest.raises(DamagedSnapshotError, match="contents"):
-        msgspec.structs.replace(whole, packed=b"x" * 99).fill(Registers())
+    for packed in (b"x" * 99, b"", whole.packed[1:]):
+        with pytest.raises(DamagedSnapshotError, match="contents"):
+            msgspec.structs.replace(whole, packed=packed).fill(Registers())
 
 
 def test_every_register_is_in_a_snapshot() -> None:

@@ -61,6 +61,14 @@ class Cards:
             del self._by_card[card]
 
 
+def cards_of(registers: Registers) -> Cards:
+    """The cards of all pools there are."""
+    cards = Cards()
+    for key in (*registers.pools.view, *registers.foreign.view):
+        cards.read(registers, key)
+    return cards
+
+
 def _slices(registers: Registers, key: PoolKey) -> Iterable[ResourceSliceSpec]:
     if (published := registers.pools.get(key)) is not None:
         return published.slices

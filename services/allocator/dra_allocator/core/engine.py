@@ -42,7 +42,8 @@ class Engine:
         self.state = state
         self._policy = policy
         self._queue = Queue()
-        self._pods_by_claim: dict[str, set[str]] = {}
+        self._waiting_for: dict[str, set[str]] = {}
+        """Pods without a place by the uid of a claim."""
         self._owed: OrderedDict[str, None] = OrderedDict()
         """Ordered so that taking the first costs the same however many there were."""
         self._limited: dict[str, tuple[int, int]] = {}
@@ -78,12 +79,12 @@ class Engine:
         """Makes ready to decide after the state was filled and folded; needless if it was not."""
         self.state.begin()
         registers = self.state.registers
-        for uid, pod in registers.pods.items():
-            for ref in pod.request.claims:
-                self._pods_by_claim.setdefault(ref.uid, set()).add(uid)
-        self._ask_again(uid for uid in registers.pods if uid not in registers.placed)
-        for register in (registers.holdings, registers.shown, registers.write_refused):
-            self._owed.update((uid, None) for uid in register if may_owe(registers, uid))
+        waiting = [uid for uid in registers.pods if uid not in registers.placed]
+        for uid in waiting:
+            self._note_waiting(uid)
+        self._ask_again(waiting)
+        self._owed.update((uid, None) for uid in registers.holdings if uid not in registers.claims)
+        self._owed.update((uid, None) for uid in (*registers.shown, *registers.write_refused))
 
     def take(self, record: Record) -> None:
         """Takes in one record of the log."""
@@ -187,23 +188,19 @@ class Engine:
                 case register if register in _OWING:
                     if owing and may_owe(self.state.registers, change.key):
                         self._owed[change.key] = None
-                    self._ask_again(self._pods_by_claim.get(change.key, ()))
+                    self._ask_again(self._waiting_for.get(change.key, ()))
                 case "unfit":
                     for claim_uid in sorted({*(change.old or ()), *(change.new or ())}):
-                        self._ask_again(self._pods_by_claim.get(claim_uid, ()))
+                        self._ask_again(self._waiting_for.get(claim_uid, ()))
                 case _:
                     pass
         self._news += bool(topics)
         self._queue.wake(topics)
 
     def _follow_pod(self, change: Change) -> None:
-        for ref in change.old.request.claims if change.old else ():
-            pods = self._pods_by_claim[ref.uid]
-            pods.discard(change.key)
-            if not pods:
-                del self._pods_by_claim[ref.uid]
-        for ref in change.new.request.claims if change.new else ():
-            self._pods_by_claim.setdefault(ref.uid, set()).add(change.key)
+        if change.old is not None:
+            self._forget_waiting(change.old.request)
+        self._note_waiting(change.key)
         if change.new is None:
             self._queue.remove(change.key)
             self._limited.pop(change.key, None)
@@ -217,11 +214,28 @@ class Engine:
         if change.new is not None:
             self._queue.remove(change.key)
             pod = self.state.registers.pods.get(change.key)
+            if pod is not None:
+                self._forget_waiting(pod.request)
             fellows = self._fellows(pod.request) if pod is not None else None
             if fellows is not None and not fellows.need:
                 self._put(*fellows.waiting)
         elif change.key in self.state.registers.pods:
+            self._note_waiting(change.key)
             self._ask_again((change.key,))
+
+    def _note_waiting(self, pod_uid: str) -> None:
+        registers = self.state.registers
+        pod = registers.pods.get(pod_uid)
+        if pod is not None and pod_uid not in registers.placed:
+            for ref in pod.request.claims:
+                self._waiting_for.setdefault(ref.uid, set()).add(pod_uid)
+
+    def _forget_waiting(self, request: PodRequested) -> None:
+        for ref in request.claims:
+            pods = self._waiting_for.get(ref.uid, set())
+            pods.discard(request.pod.uid)
+            if not pods:
+                self._waiting_for.pop(ref.uid, None)
 
     def _ask_again(self, pod_uids: Iterable[str]) -> None:
         """Queues pods that must be decided anew, unless they do not wait."""

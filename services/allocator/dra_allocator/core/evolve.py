@@ -16,7 +16,6 @@ from dra_allocator.core.registers import (
     Registers,
     Shown,
     WriteRefused,
-    group_key,
 )
 from dra_shared.events import allocations, claims, cluster, mirror, nodes, pools, writers
 from dra_shared.events.envelope import Envelope, UnknownFact, UnreadableFact
@@ -49,17 +48,13 @@ def _claim_withdrawn(r: Registers, fact: claims.ClaimWithdrawn, _: int) -> None:
 
 def _pod_requested(r: Registers, fact: claims.PodRequested, sequence: int) -> None:
     known = r.pods.get(fact.pod.uid)
-    _leave_group(r, fact.pod.uid)
     r.pods.put(fact.pod.uid, PendingPod(fact, known.arrival if known else sequence))
-    if (key := group_key(fact)) is not None:
-        r.groups.setdefault(key, set()).add(fact.pod.uid)
 
 
 def _pod_withdrawn(r: Registers, fact: claims.PodWithdrawn, _: int) -> None:
-    _leave_group(r, fact.pod.uid)
     r.pods.drop(fact.pod.uid)
     r.refusals.drop(fact.pod.uid)
-    _unplace(r, fact.pod.uid)
+    r.placed.drop(fact.pod.uid)
 
 
 def _node_observed(r: Registers, fact: cluster.NodeObserved, _: int) -> None:
@@ -107,15 +102,13 @@ def _allocated(r: Registers, fact: allocations.ClaimAllocated, cause: int) -> No
         uids = tuple(claim.uid for claim in (*(got.claim for got in fact.claims), *fact.shared))
         r.refusals.drop(fact.pod.uid)
         r.placed.put(fact.pod.uid, Placed(fact.node, uids))
-        for uid in uids:
-            r.users.setdefault(uid, set()).add(fact.pod.uid)
 
 
 def undo(registers: Registers, fact: allocations.ClaimAllocated, refused: Refused | None) -> None:
     """Takes an allocation back that was applied last; `refused` stood there before it."""
     for got in fact.claims:
         registers.holdings.drop(got.claim.uid)
-    _unplace(registers, fact.pod.uid)
+    registers.placed.drop(fact.pod.uid)
     if refused is not None:
         registers.refusals.put(fact.pod.uid, refused)
 
@@ -143,26 +136,7 @@ def _adopted(r: Registers, fact: allocations.AllocationAdopted, cause: int) -> N
 
 def _unplace_users(r: Registers, claim_uid: str) -> None:
     for pod_uid in tuple(r.users.get(claim_uid, ())):
-        _unplace(r, pod_uid)
-
-
-def _unplace(r: Registers, pod_uid: str) -> None:
-    placed = r.placed.get(pod_uid)
-    for uid in placed.claims if placed else ():
-        users = r.users[uid]
-        users.discard(pod_uid)
-        if not users:
-            del r.users[uid]
-    r.placed.drop(pod_uid)
-
-
-def _leave_group(r: Registers, pod_uid: str) -> None:
-    pod = r.pods.get(pod_uid)
-    key = group_key(pod.request) if pod is not None else None
-    if key is not None:
-        r.groups[key].discard(pod_uid)
-        if not r.groups[key]:
-            del r.groups[key]
+        r.placed.drop(pod_uid)
 
 
 def _set_unfit(r: Registers, node: str, claim_uids: set[str]) -> None:

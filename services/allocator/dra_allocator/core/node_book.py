@@ -32,6 +32,7 @@ class NodeBook:
         self._taken: dict[str, Taken] = {}
         self._counted: dict[str, tuple[str, Placement]] = {}
         self._fits: dict[bytes, FitIndex] = {}
+        self._count_all()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -100,16 +101,6 @@ class NodeBook:
         else:
             self._touched.add(name)
 
-    def count_all(self) -> None:
-        """Counts what all placed pods take; none was counted before."""
-        pods = self._registers.pods
-        for pod_uid, placed in self._registers.placed.items():
-            if (pod := pods.get(pod_uid)) is not None:
-                placement = pod.request.placement
-                self._counted[pod_uid] = (placed.node, placement)
-                self._taken.setdefault(placed.node, Taken()).add(placement, 1)
-        self._touched.add_all()
-
     def recount(self, pod_uid: str) -> None:
         """The pod came, went, or was placed: counts what it takes of which node."""
         before = self._counted.get(pod_uid)
@@ -128,6 +119,17 @@ class NodeBook:
     def taken(self) -> dict[str, Taken]:
         """What our pods take, by node."""
         return {name: taken for name, taken in self._taken.items() if taken.pods}
+
+    def _count_all(self) -> None:
+        pods = self._registers.pods.view
+        for pod_uid, placed in self._registers.placed.items():
+            if (pod := pods.get(pod_uid)) is not None:
+                placement = pod.request.placement
+                self._counted[pod_uid] = (placed.node, placement)
+                taken = self._taken.get(placed.node)
+                if taken is None:
+                    taken = self._taken[placed.node] = Taken()
+                taken.add(placement, 1)
 
     def _count(self, name: str, placement: Placement, *, sign: int) -> None:
         self._taken.setdefault(name, Taken()).add(placement, sign)

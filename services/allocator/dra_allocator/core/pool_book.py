@@ -51,6 +51,8 @@ class PoolBook:
         self._contents: dict[str, tuple[int, ...]] = {}
         self._numbers: dict[bytes, int] = {}
         self._next_number = count()
+        for key in (*registers.pools.view, *registers.foreign.view):
+            self.forget_pool(key)
 
     def features(self) -> Features:
         """What the API server accepts; Kubernetes' defaults as long as nobody said."""

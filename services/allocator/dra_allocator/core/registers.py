@@ -6,12 +6,15 @@ once, before they come back through the log. `evolve` is the only function that 
 """
 
 import hashlib
-from collections.abc import Hashable, ItemsView, Iterable, Iterator
+from collections.abc import Hashable, ItemsView, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from types import MappingProxyType
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar, cast
 
 import msgspec
 
+from dra_allocator.core.backwards import Backwards
+from dra_allocator.core.packed import Packed
 from dra_shared.events.allocations import ClaimUnsatisfiable, Cost
 from dra_shared.events.claims import ClaimRequested, PodGroupRef, PodRequested
 from dra_shared.events.cluster import FeaturesObserved, ForeignSlicesObserved, NodeObserved
@@ -21,6 +24,7 @@ from dra_shared.kube.claims import AllocationResult, DeviceClass, DeviceTaintRul
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
+P = TypeVar("P")
 
 PoolKey = tuple[str, str]
 """Driver and pool name; sorts as upstream orders pools."""
@@ -50,6 +54,12 @@ class Holding(msgspec.Struct, frozen=True, gc=False):
     costs: tuple[Cost, ...]
     cause: int
     adopted: bool = False
+
+
+class HeldCosts(msgspec.Struct, frozen=True, gc=False):
+    """The part of a Holding that says what is taken of devices."""
+
+    costs: tuple[Cost, ...]
 
 
 class Placed(msgspec.Struct, frozen=True, gc=False):
@@ -96,38 +106,57 @@ _MODULUS: Final = 2**128
 
 
 class Register(Generic[K, V]):
-    """Values by key, with a digest that costs only what changed since it was last asked for."""
+    """Values by key, with a digest that costs only what changed since it was last asked for.
 
-    def __init__(self, name: str, changes: list[Change]) -> None:
+    A value that is packed stands there as its place in `_packed` until it is asked for.
+    """
+
+    def __init__(
+        self, name: str, changes: list[Change], backwards: Backwards[Any, K] | None = None
+    ) -> None:
         self.name = name
         self._changes = changes
-        self._values: dict[K, V] = {}
-        self.view = MappingProxyType(self._values)
-        """The values for those who may only read."""
+        self._backwards = backwards
+        self._values: dict[K, V | int] = {}
+        self._packed: Packed[V] | None = None
         self._sum = 0
         self._uncounted: dict[K, V | None] = {}
         """Keys that changed, each with the value that the sum still counts."""
 
     def put(self, key: K, value: V) -> None:
         """Sets the value and notes the change; an equal value changes nothing."""
-        old = self._values.get(key)
+        old = self.get(key)
         if old != value:
             self._values[key] = value
             self._note(key, old, value)
 
     def drop(self, key: K) -> None:
         """Forgets the key, if it is there."""
-        old = self._values.pop(key, None)
+        old = self.get(key)
         if old is not None:
+            del self._values[key]
             self._note(key, old, None)
 
     def get(self, key: K) -> V | None:
         """The value, or None."""
-        return self._values.get(key)
+        value = self._values.get(key)
+        return self._unpack(key, value) if isinstance(value, int) else value
+
+    @property
+    def view(self) -> Mapping[K, V]:
+        """The values for those who may only read, and see what changes."""
+        return MappingProxyType(self._all())
 
     def items(self) -> ItemsView[K, V]:
         """All keys and values, in no order that means anything."""
-        return self._values.items()
+        return self._all().items()
+
+    def parts(self, kind: type[P]) -> Iterator[V | P]:
+        """The values of now, whenever they are taken; of packed ones only what `kind` names."""
+        packed, values = self._packed, tuple(self._values.values())
+        if packed is None:
+            return iter(cast("tuple[V, ...]", values))
+        return _with_parts(values, packed, kind)
 
     def __contains__(self, key: K) -> bool:
         return key in self._values
@@ -138,28 +167,46 @@ class Register(Generic[K, V]):
     def __len__(self) -> int:
         return len(self._values)
 
-    def fill(self, values: Iterable[tuple[K, V]], digest: int) -> None:
+    def fill(self, keys: Iterable[K], values: Packed[V], digest: int) -> None:
         """Fills an empty register with contents whose digest is known; no changes are noted."""
-        self._values.update(values)
+        self._values.update(zip(keys, range(len(values)), strict=True))
+        self._packed = values
         self._sum = digest
 
     def digest(self) -> int:
         """A number that depends on the contents alone: equal contents, equal digest."""
         for key, old in self._uncounted.items():
-            self._sum += self._hash(key, self._values.get(key)) - self._hash(key, old)
+            self._sum += self._hash(key, self.get(key)) - self._hash(key, old)
         self._uncounted.clear()
         self._sum %= _MODULUS
         return self._sum
 
     def recount(self) -> int:
         """The same digest, worked out from every single value."""
-        return sum(self._hash(key, value) for key, value in self._values.items()) % _MODULUS
+        return sum(self._hash(key, value) for key, value in self.items()) % _MODULUS
+
+    def _all(self) -> dict[K, V]:
+        """The values, none of them packed any more."""
+        if self._packed is not None:
+            packed = self._packed.all()
+            for key, value in self._values.items():
+                if isinstance(value, int):
+                    self._values[key] = packed[value]
+            self._packed = None
+        return cast("dict[K, V]", self._values)
+
+    def _unpack(self, key: K, place: int) -> V:
+        assert self._packed is not None
+        value = self._values[key] = self._packed.one(place)
+        return value
 
     def _note(self, key: K, old: V | None, new: V | None) -> None:
         if new is None and self._uncounted.get(key, old) is None:
             del self._uncounted[key]
         else:
             self._uncounted.setdefault(key, old)
+        if self._backwards is not None:
+            self._backwards.note(key, old, new)
         self._changes.append(Change(self.name, key, old, new))
 
     def _hash(self, key: K, value: V | None) -> int:
@@ -169,15 +216,28 @@ class Register(Generic[K, V]):
         return int.from_bytes(hashlib.blake2b(entry, digest_size=16).digest(), "big")
 
 
+def _with_parts(values: Iterable[V | int], packed: Packed[V], kind: type[P]) -> Iterator[V | P]:
+    parts: list[P] = packed.parts(kind)
+    for value in values:
+        yield parts[value] if isinstance(value, int) else value
+
+
+def _groups_of(pod: PendingPod) -> Iterator[GroupKey]:
+    if (key := group_key(pod.request)) is not None:
+        yield key
+
+
 class Registers:
     """All that the allocator knows. Keys are uids or names; who writes what stands beside it."""
 
     def __init__(self) -> None:
         self.changes: list[Change] = []
         log = self.changes
+        self._users: Backwards[str, str] = Backwards(lambda placed: placed.claims)
+        self._groups: Backwards[GroupKey, str] = Backwards(_groups_of)
         # the API bridge
         self.claims: Register[str, ClaimRequested] = Register("claims", log)
-        self.pods: Register[str, PendingPod] = Register("pods", log)
+        self.pods: Register[str, PendingPod] = Register("pods", log, self._groups)
         self.classes: Register[str, DeviceClass] = Register("classes", log)
         self.taint_rules: Register[str, DeviceTaintRule] = Register("taint_rules", log)
         self.nodes: Register[str, NodeObserved] = Register("nodes", log)
@@ -191,21 +251,18 @@ class Registers:
         self.lost: Register[str, NodeLost] = Register("lost", log)
         # the allocator
         self.holdings: Register[str, Holding] = Register("holdings", log)
-        self.placed: Register[str, Placed] = Register("placed", log)
+        self.placed: Register[str, Placed] = Register("placed", log, self._users)
         self.refusals: Register[str, Refused] = Register("refusals", log)
-        self.users: dict[str, set[str]] = {}
-        """Pods placed with a claim, by claim uid: `placed` read the other way round."""
-        self.groups: dict[GroupKey, set[str]] = {}
-        """Pods of a group: `pods` read the other way round."""
 
-    def read_backwards(self) -> None:
-        """Works `users` and `groups` out from the registers that they read."""
-        for pod_uid, placed in self.placed.items():
-            for claim_uid in placed.claims:
-                self.users.setdefault(claim_uid, set()).add(pod_uid)
-        for pod_uid, pod in self.pods.items():
-            if (key := group_key(pod.request)) is not None:
-                self.groups.setdefault(key, set()).add(pod_uid)
+    @property
+    def users(self) -> Mapping[str, AbstractSet[str]]:
+        """Pods placed with a claim, by claim uid."""
+        return self._users.read(self.placed.items)
+
+    @property
+    def groups(self) -> Mapping[GroupKey, AbstractSet[str]]:
+        """Pods of a group."""
+        return self._groups.read(self.pods.items)
 
     def take_changes(self) -> list[Change]:
         """What changed since this was last asked."""

@@ -5,25 +5,33 @@ registers would, and a test holds it against one built anew.
 """
 
 from collections.abc import Callable, Hashable, Mapping
+from functools import cached_property
 from types import MappingProxyType
 from typing import Final
 
 import msgspec
 
-from dra_allocator.core.cards import Cards
+from dra_allocator.core.cards import Cards, cards_of
 from dra_allocator.core.counts import CountBook
 from dra_allocator.core.demand import Demand
 from dra_allocator.core.evolve import evolve, undo
 from dra_allocator.core.node_book import NodeBook
 from dra_allocator.core.plans import PlanBook
 from dra_allocator.core.pool_book import PoolBook
-from dra_allocator.core.registers import Change, PoolKey, Refused, Registers, state_hash
-from dra_allocator.core.search.in_use import InUse, PoolUse
+from dra_allocator.core.registers import (
+    Change,
+    HeldCosts,
+    PoolKey,
+    Refused,
+    Registers,
+    state_hash,
+)
+from dra_allocator.core.search.in_use import InUse
 from dra_allocator.core.search.nodes import NodeView
 from dra_allocator.core.search.plan import Problem
 from dra_allocator.core.search.pools import Pool
 from dra_allocator.core.search.selectors import Selectors
-from dra_allocator.core.snapshot import Mapper, Snapshot
+from dra_allocator.core.snapshot import Snapshot
 from dra_allocator.core.taint_rules import concerns
 from dra_allocator.core.touched import Touched
 from dra_allocator.core.why import ReasonBook
@@ -52,20 +60,16 @@ class ClusterState:
         self.selectors = selectors
         self.in_use = InUse()
         self.touched = Touched()
-        self.pools = PoolBook(self.registers)
-        self.cards = Cards()
-        self.nodes = NodeBook(self.registers, self.touched)
         self.plans = PlanBook(lambda claims: self.problem(NOWHERE, (), claims))
         self._reasons: dict[bytes, ReasonBook] = {}
         self._before: list[Refused | None] = []
-        self.counts = CountBook(self.nodes, self.pools, self.in_use, selectors, self.touched)
 
-    def start_from(self, snapshot: Snapshot, mapper: Mapper = map) -> None:
+    def start_from(self, snapshot: Snapshot) -> None:
         """Takes a snapshot in instead of all records up to its place; the first thing, if at all.
 
         Raises DamagedSnapshotError, and then the state is good for nothing.
         """
-        snapshot.fill(self.registers, mapper)
+        snapshot.fill(self.registers)
         place = snapshot.head.place
         self.sequence, self.time_ns = place.sequence, place.time_ns
 
@@ -76,18 +80,33 @@ class ClusterState:
         self.registers.changes.clear()
 
     def begin(self) -> None:
-        """Builds what is kept in step with the registers, all at once.
+        """Builds what has to be kept in step with the registers from now on, all at once.
 
-        At a start that is several times faster than to follow each fact since the log began.
+        At a start that is several times faster than to follow each fact since the log began. The
+        rest is read from the registers when somebody asks for it first.
         """
-        registers = self.registers
-        self.in_use.fill(
-            cost for _, holding in registers.holdings.items() for cost in holding.costs
-        )
-        self.nodes.count_all()
-        for key in (*registers.pools, *registers.foreign):
-            self.pools.forget_pool(key)
-            self.cards.read(registers, key)
+        holdings = self.registers.holdings.parts(HeldCosts)
+        self.in_use.fill(cost for holding in holdings for cost in holding.costs)
+
+    @cached_property
+    def pools(self) -> PoolBook:
+        """All pools."""
+        return PoolBook(self.registers)
+
+    @cached_property
+    def cards(self) -> Cards:
+        """All cards."""
+        return cards_of(self.registers)
+
+    @cached_property
+    def nodes(self) -> NodeBook:
+        """All nodes, and what placed pods take of them."""
+        return NodeBook(self.registers, self.touched)
+
+    @cached_property
+    def counts(self) -> CountBook:
+        """What is free for which shape of request."""
+        return CountBook(self.nodes, self.pools, self.in_use, self.selectors, self.touched)
 
     def apply(self, record: Record) -> list[Change]:
         """Takes in a record of the log and gives what it changed.
@@ -142,7 +161,7 @@ class ClusterState:
         pools = self.pools.pools_of(node)
         if any(pool.fault is not None for pool in pools):
             return None
-        uses = tuple(_describe(self.in_use.of(pool.id)) for pool in pools)
+        uses = tuple(self.in_use.of(pool.id).likeness() for pool in pools)
         return self.pools.contents_of(node), uses
 
     def kind_of(self, demand: Demand) -> bytes | None:
@@ -201,21 +220,6 @@ class ClusterState:
             self.touched.add_all()
         for node in sorted(nodes or ()):
             self.touched.add(node)
-
-
-def _describe(use: PoolUse) -> Hashable:
-    """All that a search sees of what is held of a pool."""
-    return frozenset(
-        (
-            name,
-            device.whole,
-            len(device.costs),
-            frozenset(device.capacity.items()),
-            frozenset(device.counters.items()),
-            frozenset(device.groups()),
-        )
-        for name, device in use.devices.items()
-    )
 
 
 def _holding(state: ClusterState, change: Change) -> None:

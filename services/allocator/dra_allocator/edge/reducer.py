@@ -1,7 +1,7 @@
 """Which way to fold the log this release has: a digest of the source that decides it.
 
-Nobody has to remember to raise a number: any change to a fact or to the fold makes older snapshots
-unfit, at the price of one replay.
+Nobody has to remember to raise a number: any change to a fact, to the fold, or to what reads and
+writes JSON makes older snapshots unfit, at the price of one replay.
 """
 
 import inspect
@@ -10,17 +10,19 @@ from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
 
-from dra_allocator.core import evolve, registers, replay, snapshot
+import msgspec
+
+from dra_allocator.core import evolve, packed, registers, replay, snapshot
 from dra_shared import events, ids, kube
 
 
 def reducer_version() -> str:
     """The digest: equal for releases that make the same registers of the same log."""
-    return ids.digest(*map(inspect.getsource, _modules()))
+    return ids.digest(msgspec.__version__, *map(inspect.getsource, _modules()))
 
 
 def _modules() -> Iterator[ModuleType]:
-    yield from (evolve, registers, replay, snapshot, ids)
+    yield from (evolve, packed, registers, replay, snapshot, ids)
     for package in (events, kube):
         for found in iter_modules(package.__path__, f"{package.__name__}."):
             yield import_module(found.name)

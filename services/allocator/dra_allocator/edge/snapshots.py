@@ -21,7 +21,8 @@ from nats.js.errors import (
 from nats.js.object_store import ObjectStore
 from prometheus_client import Counter
 
-from dra_allocator.core.snapshot import DamagedSnapshotError, Origin, Snapshot, from_bytes
+from dra_allocator.core.packed import DamagedSnapshotError
+from dra_allocator.core.snapshot import Origin, OtherReleaseError, Snapshot, from_bytes
 from dra_shared.events.subjects import EVERYTHING
 from dra_shared.log.protocol import EventLog
 
@@ -78,7 +79,7 @@ class Store:
             return sorted(known, key=lambda slot: -known[slot])
 
     async def get(self, slot: str) -> Snapshot:
-        """What a place holds. Raises DamagedSnapshotError and StoreUnavailableError."""
+        """What a place holds. Raises StoreUnavailableError and what `from_bytes` raises."""
         with _trouble():
             try:
                 async with asyncio.timeout(PATIENCE):
@@ -139,13 +140,15 @@ async def newest_fitting(
 async def _fitting(store: Store, slot: str, log: EventLog, origin: Origin) -> Snapshot | None:
     try:
         snapshot = await store.get(slot)
+        why = await _why_misfit(snapshot, log, origin)
+        if why is None:
+            return snapshot
     except DamagedSnapshotError as error:
         SNAPSHOTS.labels(outcome="damaged").inc()
         _log.error("snapshot damaged, looking for an older one", slot=slot, why=str(error))
         return None
-    why = await _why_misfit(snapshot, log, origin)
-    if why is None:
-        return snapshot
+    except OtherReleaseError as error:
+        why = str(error)
     SNAPSHOTS.labels(outcome="misfit").inc()
     _log.warning("snapshot ignored", slot=slot, why=why)
     return None

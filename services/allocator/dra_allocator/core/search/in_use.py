@@ -5,7 +5,8 @@ today's slices: a driver that republishes a device cannot change what was grante
 A search only reads this; it plans in a `trial` of its own.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
+from itertools import chain
 from typing import Final
 
 from dra_allocator.core.search.devices import UNGROUPED, CounterName
@@ -98,6 +99,20 @@ class PoolUse:
                 common[counter_set] = common.get(counter_set, groups) & groups
         return common
 
+    def likeness(self) -> Hashable:
+        """Give all that a search sees of it, as a key."""
+        return frozenset(
+            (
+                name,
+                device.whole,
+                len(device.costs),
+                frozenset(device.capacity.items()),
+                frozenset(device.counters.items()),
+                frozenset(device.groups()),
+            )
+            for name, device in self.devices.items()
+        )
+
     def _charge(self, counters: Mapping[CounterName, int], sign: int) -> None:
         for counter, amount in counters.items():
             total = self.counters.get(counter, 0) + sign * amount
@@ -117,13 +132,12 @@ class InUse:
     def __init__(self, costs: Iterable[Cost] = ()) -> None:
         self._pools: dict[PoolId, PoolUse] = {}
         self._unread: dict[PoolId, list[Cost]] = {}
-        self.fill(costs)
+        self._unsorted: Iterable[Cost] = costs
+        self._sort()
 
     def fill(self, costs: Iterable[Cost]) -> None:
-        """Count many holders at once: those of a pool are looked at when it is asked for."""
-        for cost in costs:
-            if not cost.admin:
-                self._unread.setdefault(_pool(cost.device), []).append(cost)
+        """Count many holders at once: they are looked at when somebody asks, pool by pool."""
+        self._unsorted = chain(self._unsorted, costs)
 
     def add(self, cost: Cost) -> None:
         """Count what one result of an allocation takes; admin access takes nothing."""
@@ -156,13 +170,27 @@ class InUse:
 
     def costs(self) -> Iterable[Cost]:
         """Give all that was added and not removed, ordered by pool."""
+        self._sort()
         for id_ in tuple(self._unread):
             self._read(id_)
         for _, pool in sorted(self._pools.items(), key=lambda item: item[0]):
             for _, use in sorted(pool.devices.items()):
                 yield from use.costs
 
+    def _sort(self) -> None:
+        costs, self._unsorted, unread = self._unsorted, (), self._unread
+        for cost in costs:
+            if not cost.admin:
+                device = cost.device
+                pair = (device.driver, device.pool)  # as good as a PoolId, and made sooner
+                if (held := unread.get(pair)) is None:  # type: ignore[call-overload]
+                    unread[_pool(device)] = [cost]
+                else:
+                    held.append(cost)
+
     def _read(self, pool: PoolId) -> PoolUse | None:
+        if self._unsorted:
+            self._sort()
         if pool in self._unread:
             use = self._pools.setdefault(pool, PoolUse())
             for cost in self._unread.pop(pool):
