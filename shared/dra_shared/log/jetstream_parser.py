@@ -31,8 +31,16 @@ class DirectParser(Parser):
         super().__init__(client)
         self.arrivals: dict[bytes, Arrival] = {}
 
+    def reset(self) -> None:
+        """Forgets what was begun: the connection is a new one."""
+        super().reset()
+        self._enough = 0
+
     async def parse(self, data: bytes = b"") -> None:
         """Parses what came from the socket; everything unknown goes the stock way, whole."""
+        if len(self.buf) + len(data) < self._enough:
+            self.buf += data
+            return
         buffer = bytes(self.buf) + data if self.buf else bytes(data)
         position = 0
         while position < len(buffer):
@@ -40,12 +48,13 @@ class DirectParser(Parser):
             if position > start:
                 continue
             end = _end_of_operation(buffer, position)
-            if end is None:
+            if end > len(buffer):
                 break
             self.buf = bytearray()
             await super().parse(buffer[position:end])
             position = end
         self.buf = bytearray(buffer[position:])
+        self._enough = _end_of_operation(self.buf, 0)
 
     def _direct(self, buffer: bytes, position: int) -> int:
         """Delivers registered messages from here on; returns where the next other thing stands."""
@@ -66,15 +75,14 @@ class DirectParser(Parser):
         return position
 
 
-def _end_of_operation(buffer: bytes, position: int) -> int | None:
-    """Where the operation that starts here ends; None while it is not all there."""
+def _end_of_operation(buffer: bytes | bytearray, position: int) -> int:
+    """Where the operation that starts here ends; behind the buffer while it is not all there."""
     found = _MESSAGE.match(buffer, position)
     if found is None:
         line = buffer.find(b"\r\n", position)
-        return None if line < 0 else line + 2
+        return line + 2 if line >= 0 else len(buffer) + 1
     size = found.group(5) or found.group(10)
-    end = found.end() + int(size) + 2
-    return end if end <= len(buffer) else None
+    return found.end() + int(size) + 2
 
 
 def install(client: Client) -> bool:
