@@ -8,7 +8,7 @@ once, before they come back through the log. `evolve` is the only function that 
 import hashlib
 from collections.abc import Hashable, ItemsView, Iterable, Iterator
 from types import MappingProxyType
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
@@ -82,7 +82,7 @@ class Refused(msgspec.Struct, frozen=True, gc=False):
     limits: int
 
 
-class Change(NamedTuple):
+class Change(msgspec.Struct, frozen=True, gc=False):
     """One register's value for one key before and after a fact; None where there is none."""
 
     register: str
