@@ -17,30 +17,32 @@ import msgspec
 from workloads import Workload, as_objects
 
 HERE: Final = Path(__file__).parent
-PEER: Final = HERE / "peers" / "upstream_allocator"
-BUILT: Final = Path("~/.cache/dra-ledger/peers/upstream-allocator").expanduser()
+PEERS: Final = HERE / "peers"
+BUILT: Final = Path("~/.cache/dra-ledger/peers").expanduser()
+ALLOCATOR: Final = "upstream_allocator"
 
 
 class SideError(Exception):
     """A side did not start, or did not answer; the message has what it said."""
 
 
-def build_peer() -> Path:
-    """The peer's program, built anew if its source or its modules changed. Raises SideError."""
+def build_peer(name: str = ALLOCATOR) -> Path:
+    """A peer's program, built anew if its source or its modules changed. Raises SideError."""
     go = shutil.which("go")
     if go is None:
         message = "Go 1.26 or newer is missing, and the peer is built with it"
         raise SideError(message)
-    BUILT.parent.mkdir(parents=True, exist_ok=True)
-    command = [go, "build", "-buildvcs=false", "-o", str(BUILT), "."]
+    BUILT.mkdir(parents=True, exist_ok=True)
+    program = BUILT / name
+    command = [go, "build", "-buildvcs=false", "-o", str(program), "."]
     environment = {**os.environ, "CGO_ENABLED": "0", "GOWORK": "off"}
     built = subprocess.run(
-        command, cwd=PEER, env=environment, capture_output=True, text=True, check=False
+        command, cwd=PEERS / name, env=environment, capture_output=True, text=True, check=False
     )
     if built.returncode:
-        message = f"the peer in {PEER} cannot be built:\n{built.stderr[-2000:]}"
+        message = f"the peer {name} cannot be built:\n{built.stderr[-2000:]}"
         raise SideError(message)
-    return BUILT
+    return program
 
 
 class Side:
@@ -91,4 +93,4 @@ def peer(workload: Workload) -> Side:
     """Kubernetes' allocator with the same cluster in it."""
     with tempfile.NamedTemporaryFile(prefix="cluster-", suffix=".json") as file:
         as_objects(workload, Path(file.name))
-        return Side([str(BUILT), file.name])
+        return Side([str(BUILT / ALLOCATOR), file.name])

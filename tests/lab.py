@@ -7,6 +7,8 @@ API server would, told to the log by the bridge's core, decided by the allocator
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from dra_allocator.core.engine import Engine
+from dra_allocator.core.replay import new_state
 from dra_cli.core.completion import complete
 from dra_cli.core.manifests import Document, read
 from dra_cli.core.rehearsal import NEWEST, Rehearsal
@@ -170,6 +172,14 @@ class Lab:
         for fact in said:
             self._note(fact)
         return said
+
+    def restart(self) -> None:
+        """A new allocator, which knows nothing but the log."""
+        state = new_state()
+        for record in self.rehearsal.records:
+            state.fold(record)
+        self.rehearsal.engine = Engine(state, self.rehearsal.policy)
+        self.rehearsal.engine.begin()
 
     def results(self, claim: str) -> list[DeviceRequestAllocationResult]:
         """What the claim has now."""

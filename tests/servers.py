@@ -8,18 +8,20 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from dra_cli.local.ports import LOCALHOST, free_ports
+
 BINARY = Path(sysconfig.get_path("scripts")) / "nats-server"
 
 
 class NatsServer:
     """nats-server on a free port of this machine, with JetStream in a folder of its own."""
 
-    def __init__(self, folder: Path, *options: str) -> None:
+    def __init__(self, folder: Path, *, port: int = 0, more: str = "") -> None:
+        """`more`: what else its configuration says."""
         self.folder = folder
-        self.port = _free_port()
-        self.url = f"nats://127.0.0.1:{self.port}"
-        self._options = options
-        self._more = ""
+        self.port = port or free_ports(1)[0]
+        self.url = f"nats://{LOCALHOST}:{self.port}"
+        self._more = more
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -34,28 +36,24 @@ class NatsServer:
     ) -> None:
         self.kill()
 
-    def join(self, configuration: str) -> None:
-        """Adds to the server's configuration, before it is started."""
-        self._more = configuration
-
     def start(self) -> None:
         """Starts the server, on the same port and data as before, and waits until it listens."""
         self.folder.mkdir(parents=True, exist_ok=True)
         config = self.folder / "nats.conf"
         config.write_text(
-            f'listen: "127.0.0.1:{self.port}"\n'
+            f'listen: "{LOCALHOST}:{self.port}"\n'
             f'jetstream {{ store_dir: "{self.folder}", sync_interval: always }}\n' + self._more
         )
         with (self.folder / "nats.err").open("ab") as errors:
             self._process = subprocess.Popen(
-                [BINARY, "-c", str(config), *self._options],
+                [BINARY, "-c", str(config)],
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
             )
         deadline = time.monotonic() + 10
         while time.monotonic() < deadline:
             with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
+                if probe.connect_ex((LOCALHOST, self.port)) == 0:
                     return
             time.sleep(0.005)
         raise TimeoutError((self.folder / "nats.err").read_text())
@@ -72,14 +70,18 @@ class NatsCluster:
     """Three servers that keep three copies of each stream."""
 
     def __init__(self, folder: Path) -> None:
-        self.servers = [NatsServer(folder / f"n{number}") for number in range(3)]
-        routes = [_free_port() for _ in self.servers]
-        urls = ", ".join(f'"nats://127.0.0.1:{port}"' for port in routes)
-        for number, (server, port) in enumerate(zip(self.servers, routes, strict=True)):
-            server.join(
-                f"server_name: n{number}\n"
-                f'cluster {{ name: c, listen: "127.0.0.1:{port}", routes: [{urls}] }}\n'
+        ports = free_ports(6)
+        routes = [f"{LOCALHOST}:{port}" for port in ports[:3]]
+        urls = ", ".join(f'"nats://{route}"' for route in routes)
+        self.servers = [
+            NatsServer(
+                folder / f"n{number}",
+                port=ports[3 + number],
+                more=f"server_name: n{number}\n"
+                f'cluster {{ name: c, listen: "{route}", routes: [{urls}] }}\n',
             )
+            for number, route in enumerate(routes)
+        ]
         self.urls = [server.url for server in self.servers]
 
     def __enter__(self) -> Self:
@@ -95,10 +97,3 @@ class NatsCluster:
     ) -> None:
         for server in self.servers:
             server.kill()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

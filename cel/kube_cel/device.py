@@ -1,19 +1,22 @@
 """What a selector looks at: the ``device`` of one evaluation."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from sys import intern
 from typing import Any, Final
 
 from kube_cel.errors import EvaluationError
 from kube_cel.values.maps import DomainMap
 from kube_cel.values.quantity import Quantity, parse_quantity
-from kube_cel.values.semver import parse_semver
+from kube_cel.values.semver import Semver, parse_semver
 
 Attribute = Any
 """bool, int, str, Semver, or a tuple of one of them."""
 
 
 _ORDINARY_LENGTH: Final = 512
+_SHARED: Final = 4096
+"""Different capacities, and different versions, that are remembered for the next device."""
 
 
 class Device:
@@ -74,7 +77,8 @@ def device_from(
     An attribute is ``{"string": ..}``, ``{"int": ..}`` and so on, a capacity
     ``{"value": "80Gi"}``; names without a domain go under the driver's. Raises
     ``EvaluationError`` for a value that no device may have: such a device fails every
-    selector. Names and texts are interned: thousands of devices share a few of them.
+    selector. Names, texts, versions and whole capacities are shared: thousands of devices
+    have a few of them, and what they share stays in the processor's caches.
     """
     driver = intern(driver)
     by_domain: dict[str, dict[str, Attribute]] = {}
@@ -84,13 +88,24 @@ def device_from(
             by_domain.setdefault(domain, {})[identifier] = _value(attribute)
         except EvaluationError as error:
             raise EvaluationError(f"attribute {name}: {error.message}") from error
-    capacities: dict[str, dict[str, Quantity]] = {}
-    for name, amount in capacity.items():
-        domain, identifier = _qualified(name, driver)
-        capacities.setdefault(domain, {})[identifier] = parse_quantity(str(amount["value"]))
+    amounts = tuple((name, str(amount["value"])) for name, amount in capacity.items())
     return Device(
-        driver, by_domain, capacities, allow_multiple_allocations=allow_multiple_allocations
+        driver,
+        by_domain,
+        _capacities(driver, amounts),
+        allow_multiple_allocations=allow_multiple_allocations,
     )
+
+
+@lru_cache(maxsize=_SHARED)
+def _capacities(
+    driver: str, amounts: tuple[tuple[str, str], ...]
+) -> dict[str, dict[str, Quantity]]:
+    by_domain: dict[str, dict[str, Quantity]] = {}
+    for name, text in amounts:
+        domain, identifier = _qualified(name, driver)
+        by_domain.setdefault(domain, {})[identifier] = parse_quantity(text)
+    return by_domain
 
 
 def _qualified(name: str, driver: str) -> tuple[str, str]:
@@ -99,27 +114,29 @@ def _qualified(name: str, driver: str) -> tuple[str, str]:
 
 
 def _value(attribute: Mapping[str, Any]) -> Attribute:
-    for field, read in _FIELDS:
-        value = attribute.get(field)
-        if value is not None:
+    for field in attribute if len(attribute) == 1 else _FIELDS:
+        value, read = attribute.get(field), _FIELDS.get(field)
+        if value is not None and read is not None:
             return read(value)
     raise EvaluationError("unsupported attribute value")
 
 
-def _version(text: str) -> object:
+@lru_cache(maxsize=_SHARED)
+def _version(text: str) -> Semver:
     try:
         return parse_semver(text)
     except EvaluationError as error:
         raise EvaluationError(f"parse semantic version: {error.message}") from error
 
 
-_FIELDS = (
-    ("ints", tuple),
-    ("bools", tuple),
-    ("strings", tuple),
-    ("versions", lambda texts: tuple(map(_version, texts))),
-    ("int", int),
-    ("bool", bool),
-    ("string", intern),
-    ("version", _version),
-)
+_FIELDS: Final[Mapping[str, Callable[[Any], Attribute]]] = {
+    "ints": tuple,
+    "bools": tuple,
+    "strings": tuple,
+    "versions": lambda texts: tuple(map(_version, texts)),
+    "int": int,
+    "bool": bool,
+    "string": intern,
+    "version": _version,
+}
+"""How each field is read, the first of them that is set."""

@@ -3,16 +3,17 @@ The fast way: a selector as one Python expression, for those that run on many de
 
 Only for what needs no loop and can never come near the cost limit, and it counts no cost.
 Whatever does not fit while it runs (a missing key, a value of another type) raises, and the
-exact way decides. So it may only answer True or False, and only what the exact way would.
+exact way is asked. So it may only answer True or False, and only what the exact way would.
 """
 
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any, Final, Protocol
 
 from kube_cel.checked import Checked
 from kube_cel.device import Device
 from kube_cel.errors import EvaluationError
 from kube_cel.evaluation.calls import implementation
+from kube_cel.evaluation.frame import Expired
 from kube_cel.evaluation.membership import member_key
 from kube_cel.projection import Path, path_of
 from kube_cel.syntax import Call, Comprehension, ListLiteral, Literal, Node, Select
@@ -21,28 +22,48 @@ from kube_cel.values.equality import equal
 from kube_cel.values.maps import EMPTY
 from kube_cel.values.quantity import Quantity
 
-Fast = Callable[[Device], object]
 
-TROUBLE: Final = (EvaluationError, LookupError, TypeError, AttributeError, ValueError)
+class Matches(Protocol):
+    """Whether a device fits. Raises ``EvaluationError`` if there is no answer."""
+
+    def __call__(self, device: Device, /, *, expired: Expired | None = None) -> bool:
+        """See the class."""
+
+
+_FUNCTION: Final = """\
+def matches(d, *, expired=None):
+    try:
+        if d.ordinary:
+            return {code}
+    except trouble:
+        pass
+    return exactly(d, expired=expired)
+"""
+_TROUBLE: Final = (EvaluationError, LookupError, TypeError, AttributeError, ValueError)
 """What a generated expression raises where it does not fit."""
 _MAX_TEXT: Final = 2_048
 _MAX_CODE: Final = 8_192
 _MAX_BRACKETS: Final = 180
 """Python reads no more than 200 inside one another; counting all of them is close enough."""
 _DOMAINS: Final = {"attributes": "d.attributes", "capacity": "d.capacity"}
-_FIELDS: Final = {"driver": "d.driver", "allowMultipleAllocations": "d.multiple"}
+_DRIVER: Final = "d.driver"
+"""Always a text."""
+_FIELDS: Final = {"driver": _DRIVER, "allowMultipleAllocations": "d.multiple"}
 _COMPARISONS: Final = {"_<_": "<", "_<=_": "<=", "_>_": ">", "_>=_": ">="}
-_TEMPLATES: Final = {
+_TEXTS: Final = {
     "starts_with_string": "{0}.startswith({1})",
     "ends_with_string": "{0}.endswith({1})",
-    "quantity_is_greater_than": "({0}.amount > {1}.amount)",
-    "quantity_is_less_than": "({0}.amount < {1}.amount)",
-    "quantity_compare_to": "((({2} := {0}.amount) > ({3} := {1}.amount)) - ({2} < {3}))",
-    "semver_is_greater_than": "({0}.order > {1}.order)",
-    "semver_is_less_than": "({0}.order < {1}.order)",
-    "semver_compare_to": "((({2} := {0}.order) > ({3} := {1}.order)) - ({2} < {3}))",
 }
-"""By overload; an operand of another type lacks the attribute, which is trouble."""
+"""By overload; what is no text lacks the method, which is trouble."""
+_ORDERS: Final = {
+    "quantity_is_greater_than": ("amount", ">"),
+    "quantity_is_less_than": ("amount", "<"),
+    "semver_is_greater_than": ("order", ">"),
+    "semver_is_less_than": ("order", "<"),
+}
+"""By overload: what is compared, and how. A value of another type lacks it, which is trouble."""
+_SIGNS: Final = {"quantity_compare_to": "amount", "semver_compare_to": "order"}
+"""By overload: what gives the sign of the answer."""
 _CHEAP: Final = frozenset(
     (
         *("quantity", "semver", "isQuantity", "isSemver", "isInteger", "asInteger", "sign"),
@@ -59,8 +80,8 @@ class UnsupportedError(Exception):
     """The expression is not one that the fast way can take."""
 
 
-def generate(text: str, checked: Checked) -> Fast | None:
-    """The fast way for an expression, None if it has to go the exact way."""
+def generate(text: str, checked: Checked, exactly: Matches) -> Matches | None:
+    """The fast way for an expression that goes another way exactly; None if it has none."""
     if len(text) > _MAX_TEXT:
         return None
     generator = _Generator(checked)
@@ -70,10 +91,10 @@ def generate(text: str, checked: Checked) -> Fast | None:
         return None
     if len(code) > _MAX_CODE or code.count("(") > _MAX_BRACKETS:
         return None
-    scope = generator.names
-    exec(f"def fast(d):\n    return {code} if d.ordinary else None", scope)  # noqa: S102 - made of our own templates and constants
-    fast: Fast = scope["fast"]
-    return fast
+    scope = generator.names | {"trouble": _TROUBLE, "exactly": exactly}
+    exec(_FUNCTION.format(code=code), scope)  # noqa: S102 - made of our own templates and constants
+    matches: Matches = scope["matches"]
+    return matches
 
 
 class _Generator:
@@ -135,12 +156,18 @@ class _Generator:
                 return self._function(node, bound)
 
     def _equals(self, left: Node, right: Node, bound: dict[str, Path | None]) -> str:
+        if sign := self._sign((left, right), "==", bound):
+            return sign
         a, b = self.code(left, bound), self.code(right, bound)
-        if isinstance(right, Literal) and right.value.__class__ in (str, int, bool):
+        if isinstance(right, Literal) and right.value.__class__ is str:
+            name = self._variable()
+            otherwise = f"{name}.__class__ is not str and equal({name}, {b})"
+            return f"({a} == {b})" if a == _DRIVER else f"(({name} := {a}) == {b} or {otherwise})"
+        if isinstance(right, Literal) and right.value.__class__ in (int, bool):
             name, kind = self._variable(), right.value.__class__.__name__
             return f"({name} == {b} if ({name} := {a}).__class__ is {kind} else equal({name}, {b}))"
         if self._checked.type(left) == QUANTITY and isinstance(self.names.get(b), Quantity):
-            return f"({a}.amount == {b}.amount)"
+            return f"({a}.amount == {self._member(b, 'amount')})"
         return f"equal({a}, {b})"
 
     def _contained(self, element: Node, container: Node, bound: dict[str, Path | None]) -> str:
@@ -183,18 +210,54 @@ class _Generator:
         if all(isinstance(operand, Literal) for operand in operands):
             known = implement(*(o.value for o in operands if isinstance(o, Literal)))
             return self._name(known)
+        overload = self._overload(node)
+        if overload in _ORDERS:
+            return self._ordered(operands, *_ORDERS[overload], bound)
+        comparison = _COMPARISONS.get(node.function)
+        if comparison and (sign := self._sign(operands, comparison, bound)):
+            return sign
         codes = [self.code(operand, bound) for operand in operands]
-        if len(resolution.overloads) == 1 and resolution.overloads[0].id in _TEMPLATES:
-            template = _TEMPLATES[resolution.overloads[0].id]
-            return template.format(*codes, self._variable(), self._variable())
-        if node.function in _COMPARISONS and _is_int(operands[1]):
+        if overload in _TEXTS:
+            return _TEXTS[overload].format(*codes)
+        if comparison and _is_int(operands[1]):
             name = self._variable()
             return (
-                f"({name} {_COMPARISONS[node.function]} {codes[1]} "
+                f"({name} {comparison} {codes[1]} "
                 f"if ({name} := {codes[0]}).__class__ is int "
                 f"else {self._name(implement)}({name}, {codes[1]}))"
             )
         return f"{self._name(implement)}({', '.join(codes)})"
+
+    def _overload(self, node: Node) -> str:
+        """The one overload of a call that the checker found; empty if only the values can tell."""
+        resolution = self._checked.calls.get(node.id)
+        overloads = resolution.overloads if resolution is not None else ()
+        return overloads[0].id if len(overloads) == 1 else ""
+
+    def _sign(
+        self, compared: Sequence[Node], sign: str, bound: dict[str, Path | None]
+    ) -> str | None:
+        """Code for ``a.compareTo(b) >= 0`` and its like, None for anything else."""
+        match compared:
+            case [Call() as call, Literal(value=0 as zero)] if zero.__class__ is int:
+                member = _SIGNS.get(self._overload(call))
+                return member and self._ordered(call.operands, member, sign, bound)
+        return None
+
+    def _ordered(
+        self, operands: Sequence[Node], member: str, sign: str, bound: dict[str, Path | None]
+    ) -> str:
+        left, right = (self._member(self.code(operand, bound), member) for operand in operands)
+        return f"({left} {sign} {right})"
+
+    def _member(self, code: str, member: str) -> str:
+        """Code for a member; of a constant it is known."""
+        if code not in self.names:
+            return f"{code}.{member}"
+        try:
+            return self._name(getattr(self.names[code], member))
+        except AttributeError as error:
+            raise UnsupportedError from error
 
     def _constant(self, value: object) -> str:
         if value is None or value.__class__ in (bool, int, str):

@@ -1,6 +1,6 @@
 """A compiled expression: evaluate it on a device, ask for its costs and what it reads."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from functools import cached_property
 from typing import Final
 
@@ -10,8 +10,8 @@ from kube_cel.checked import Checked
 from kube_cel.device import Device
 from kube_cel.errors import EvaluationError, NotBooleanError
 from kube_cel.estimate import estimate
-from kube_cel.evaluation.frame import COST_LIMIT, Evaluate, Failure, Frame
-from kube_cel.generated import TROUBLE, Fast, generate
+from kube_cel.evaluation.frame import COST_LIMIT, Evaluate, Expired, Failure, Frame
+from kube_cel.generated import Matches, generate
 from kube_cel.projection import Leaf, Reader, leaves, readers
 from kube_cel.values import work
 from kube_cel.values.optional import Optional
@@ -19,9 +19,6 @@ from kube_cel.values.typenames import name_of
 
 _OFTEN: Final = 64
 """Generating the fast way costs as much as about this many evaluations without it."""
-
-Expired = Callable[[], bool]
-"""Says whether an evaluation has to stop; asked every 100 steps of its loops."""
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -45,7 +42,8 @@ class Program:
         self._run = run
         self._slots = slots
         self._asked = 0
-        self._fast: Fast = _no_fast_way
+        self.matches: Matches = self._matches_at_first
+        """Whether the device fits. Raises ``EvaluationError`` if the expression has no answer."""
 
     @cached_property
     def estimated_cost(self) -> int:
@@ -71,23 +69,17 @@ class Program:
             return None
         return tuple([read(device) for read in self._readers])
 
-    def matches(self, device: Device, *, expired: Expired | None = None) -> bool:
-        """Whether the device fits. Raises ``EvaluationError`` if the expression has no answer."""
-        try:
-            quick = self._fast(device)
-        except TROUBLE:
-            quick = None
-        if quick is True or quick is False:
-            return quick
-        return self._matches_exactly(device, expired)
+    def _matches_at_first(self, device: Device, /, *, expired: Expired | None = None) -> bool:
+        self._asked += 1
+        if self._asked >= _OFTEN:
+            exactly = self._matches_exactly
+            self.matches = generate(self.text, self._checked, exactly) or exactly
+        return self._matches_exactly(device, expired=expired)
 
-    def _matches_exactly(self, device: Device, expired: Expired | None) -> bool:
+    def _matches_exactly(self, device: Device, /, *, expired: Expired | None = None) -> bool:
         value = self.evaluate(device, expired=expired).value
         if isinstance(value, Optional) and value.present:
             value = value.value
-        self._asked += 1
-        if self._asked == _OFTEN:
-            self._fast = generate(self.text, self._checked) or _no_fast_way
         if value is True or value is False:
             return value
         raise NotBooleanError(name_of(value))
@@ -107,7 +99,3 @@ class Program:
             value.error.cost = frame.cost
             raise value.error
         return Outcome(value, frame.cost)
-
-
-def _no_fast_way(_device: Device) -> None:
-    """The fast way of an expression that has none, or none yet."""

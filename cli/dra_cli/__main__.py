@@ -16,7 +16,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "get": "Show devices, pools, claims or nodes as the log tells them.",
         "events": "Show the facts in the log, or follow them.",
         "explain": "Say why a claim has its devices, or why it has none.",
-        "allocate": "Decide on manifests, without a cluster.",
+        "allocate": "Decide on manifests, without a cluster or on top of the log: what if?",
         "replay": "Show the state at any place of the log.",
         "verify": "Check the log: no device given twice, every decision derivable again.",
         "export": "Write the log to a file, for a bug report or to look at elsewhere.",

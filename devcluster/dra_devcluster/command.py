@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from dra_devcluster.kubelet.place import FolderError, PathTooLongError
 from dra_devcluster.listener import PortTakenError
-from dra_devcluster.service import serve
+from dra_devcluster.service import ControllerEndedError, serve
 from dra_devcluster.settings import parse_arguments
 from dra_devcluster.signals import until_told
 
@@ -19,4 +19,7 @@ def main(words: Sequence[str]) -> int:
     except (PortTakenError, PathTooLongError, FolderError) as problem:
         sys.stderr.write(f"error: {problem}\n")
         return 2
+    except ControllerEndedError as fault:
+        sys.stderr.write(f"error: {fault}\n")
+        return 1
     return 0

@@ -2,8 +2,9 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any, Final
 
 import msgspec
 import structlog
@@ -12,7 +13,7 @@ from dra_devcluster.api.cluster import Cluster
 from dra_devcluster.api.routes import application
 from dra_devcluster.controllers.claims import ClaimController
 from dra_devcluster.controllers.garbage import GarbageCollector, NamespaceController
-from dra_devcluster.controllers.loop import run
+from dra_devcluster.controllers.loop import Controller, run
 from dra_devcluster.controllers.scheduler import Scheduler
 from dra_devcluster.kubeconfig import write_kubeconfig
 from dra_devcluster.kubelet.connection import Connection
@@ -20,30 +21,52 @@ from dra_devcluster.kubelet.service import WIPE_AFTER_SECONDS, KubeletSettings, 
 from dra_devcluster.listener import Listener
 from dra_devcluster.settings import Settings
 
+CONTROLLERS: Final[tuple[Callable[[Cluster], Controller[Any]], ...]] = (
+    ClaimController,
+    GarbageCollector,
+    NamespaceController,
+    Scheduler,
+)
 log = structlog.get_logger()
+
+
+class ControllerEndedError(Exception):
+    """A controller ended, which is a fault of ours: without it the cluster is not one."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"the devcluster's {name} ended: a fault of ours, please report it")
 
 
 @asynccontextmanager
 async def control_plane(cluster: Cluster, host: str, port: int) -> AsyncIterator[str]:
-    """API server and controllers for as long as the context lasts; yields the server's URL."""
+    """API server and controllers for as long as the context lasts; yields the server's URL.
+
+    When a controller ends, what runs in the context is cancelled. Raises ControllerEndedError.
+    """
+    owner = asyncio.current_task()
     async with AsyncExitStack() as stack:
         listener = await stack.enter_async_context(Listener(application(cluster), host, port))
-        tasks = [
-            asyncio.create_task(run(cluster, ClaimController(cluster))),
-            asyncio.create_task(run(cluster, GarbageCollector(cluster))),
-            asyncio.create_task(run(cluster, NamespaceController(cluster))),
-            asyncio.create_task(run(cluster, Scheduler(cluster))),
-        ]
-        for task in tasks:
-            task.add_done_callback(_tell_failure)
+        for kind in CONTROLLERS:
+            task = asyncio.create_task(_run(cluster, kind(cluster)))
             stack.push_async_callback(_ended, task)
+            task.add_done_callback(lambda task: _tell_failure(task, owner))
         yield listener.url
 
 
-def _tell_failure(task: asyncio.Task[None]) -> None:
-    """Says at once that a controller is gone; it is raised when the rest ends."""
-    if not task.cancelled() and task.exception() is not None:
-        log.error("a controller ended: a fault of ours", exc_info=task.exception())
+async def _run(cluster: Cluster, controller: Controller[Any]) -> None:
+    try:
+        await run(cluster, controller)
+    except Exception as fault:
+        raise ControllerEndedError(type(controller).__name__) from fault
+
+
+def _tell_failure(task: asyncio.Task[None], owner: asyncio.Task[Any] | None) -> None:
+    """Says at once that a controller is gone, and ends what relies on it."""
+    if task.cancelled() or task.exception() is None:
+        return
+    log.error("a controller ended", exc_info=task.exception())
+    if owner is not None:
+        owner.cancel()
 
 
 async def _ended(task: asyncio.Task[None]) -> None:

@@ -13,10 +13,14 @@ Json = dict[str, Any]
 
 
 class Act(msgspec.Struct, frozen=True):
-    """One answer. `lines` make a stream, which then closes, breaks off, or says nothing more."""
+    """One answer. `lines` make a stream, which then closes, breaks off, or says nothing more.
+
+    `page`: HTML instead, as of a proxy that wants somebody to log in; or where it sends one to.
+    """
 
     status: int = 200
     body: Json | None = None
+    page: str = ""
     lines: tuple[bytes, ...] = ()
     end: str = "close"
 
@@ -55,11 +59,17 @@ class ScriptedApi:
         acts = self._acts[what]
         act = acts.pop(0) if len(acts) > 1 else acts[0]
         if act.body is not None:
-            return web.Response(status=act.status, body=msgspec.json.encode(act.body))
+            text = msgspec.json.encode(act.body).decode()
+            return web.json_response(status=act.status, text=text)
+        if act.page:
+            headers = {"Location": act.page}
+            return web.Response(
+                status=act.status, text=act.page, content_type="text/html", headers=headers
+            )
         return await self._stream(request, act)
 
     async def _stream(self, request: web.Request, act: Act) -> web.StreamResponse:
-        response = web.StreamResponse()
+        response = web.StreamResponse(headers={"Content-Type": "application/json"})
         await response.prepare(request)
         for line in act.lines:
             await response.write(line)
@@ -81,7 +91,8 @@ users: [{{name: test, user: {{}}}}]
 
 def listing(version: str, *items: Json) -> Act:
     """A list of these objects as of a version."""
-    return Act(body={"metadata": {"resourceVersion": version}, "items": list(items)})
+    metadata = {"resourceVersion": version}
+    return Act(body={"kind": "SomeList", "metadata": metadata, "items": list(items)})
 
 
 def event(kind: str, item: Json) -> bytes:

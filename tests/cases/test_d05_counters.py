@@ -36,7 +36,7 @@ def test_a_share_pays_counters_that_are_still_paid_after_a_restart() -> None:
     parts = a_part("s0", "k", 1, allowMultipleAllocations=True), a_part("x0", "k", 1)
     lab = Lab(a_class(), *a_pool_of_parts("n1", "k", 1, *parts))
     lab.allocate(a_claim("c1", a_request(select="device.allowMultipleAllocations")))
-    lab.rehearsal.restart()
+    lab.restart()
     lab.allocate(a_claim("c2", a_request(select="!device.allowMultipleAllocations")))
     assert lab.devices("c1") == ["s0"]
     assert lab.reasons("c2")[ReasonKind.COUNTERS, "k/k used by s0"] == 1

@@ -1,90 +1,90 @@
 """Case D13: a pod that waits is tried again when what it waits for comes, and only then."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
-import pytest
-from cluster import a_claim, a_class, a_node, a_pod, a_pool, a_request
-from facts import everything
+from facts import found
+from lab import Lab, Object, a_claim, a_class, a_node, a_part, a_pool_of_parts, a_request, a_slice
 from servers import NatsServer
 from waiting import until
 
-from dra_allocator.core import decide as deciding
-from dra_allocator.core.state import ClusterState
 from dra_allocator.service import Service
 from dra_allocator.settings import AllocatorSettings
 from dra_shared.events.allocations import ClaimAllocated, ClaimUnsatisfiable, Refusal
-from dra_shared.events.envelope import AnyFact, Envelope
 from dra_shared.log.jetstream import JetStreamLog
 from dra_shared.log.protocol import EventLog
 from dra_shared.runtime.bus import connect
 from dra_shared.runtime.endpoint import Readiness
 
 
-@pytest.fixture
-async def log(nats_server: NatsServer) -> AsyncIterator[EventLog]:
-    made = JetStreamLog(await connect(nats_server.url, "test"))
-    await made.ensure_stream()
-    service = Service(made, AllocatorSettings(), Readiness("start"))
-    epoch = await made.open_epoch("allocator", "a")
+@asynccontextmanager
+async def an_allocator(
+    server: NatsServer, settings: AllocatorSettings | None = None
+) -> AsyncIterator[EventLog]:
+    """An allocator that writes, and the log that it reads."""
+    log = JetStreamLog(await connect(server.url, "test"))
+    await log.ensure_stream()
+    service = Service(log, settings or AllocatorSettings(), Readiness("start"))
+    epoch = await log.open_epoch("allocator", "a")
     tasks = [
         asyncio.create_task(service.follow()),
         asyncio.create_task(service.write(epoch)),
     ]
-    yield made
+    yield log
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
-    await made.close()
+    await log.close()
 
 
-async def tell(log: EventLog, *facts: AnyFact) -> None:
-    last = await log.last_sequence()
-    await log.commit(
-        [Envelope(id=f"test:{last}:{n}", actor="test", fact=f) for n, f in enumerate(facts)]
-    )
-
-
-async def placements(log: EventLog) -> list[ClaimAllocated]:
-    facts = [record.envelope.fact for record in await everything(log)]
-    return [fact for fact in facts if isinstance(fact, ClaimAllocated)]
-
-
-async def refusals(log: EventLog) -> list[ClaimUnsatisfiable]:
-    facts = [record.envelope.fact for record in await everything(log)]
-    return [fact for fact in facts if isinstance(fact, ClaimUnsatisfiable)]
+async def show(log: EventLog, lab: Lab, *objects: Object) -> None:
+    """The objects are there, as the log is told of them; what it knows already it keeps once."""
+    lab.apply(*objects)
+    await log.commit([record.envelope for record in lab.rehearsal.records])
 
 
 async def test_a_claim_that_came_first_is_placed_within_two_seconds_of_its_slice(
-    log: EventLog, monkeypatch: pytest.MonkeyPatch
+    nats_server: NatsServer,
 ) -> None:
-    tried: list[float] = []
-    decide = deciding.decide
+    lab = Lab()
+    async with an_allocator(nats_server) as log:
+        await show(log, lab, a_node("n1"), a_claim("c1"))
+        await until(lambda: found(log, ClaimUnsatisfiable), "the class is missed")
+        await show(log, lab, a_class())
+        await until(lambda: found(log, ClaimUnsatisfiable, 2), "the device is missed")
+        await show(log, lab, a_slice("n1", ["d0"]))
+        await until(lambda: found(log, ClaimAllocated), "the pod is placed", within=2)
+        refused = await found(log, ClaimUnsatisfiable)
+    assert [one.refusal for one in refused] == [Refusal.INVALID, Refusal.UNSATISFIABLE]
 
-    def count(state: ClusterState, uid: str, policy: str) -> object:
-        tried.append(time.monotonic())
-        return decide(state, uid, policy)
 
-    monkeypatch.setattr("dra_allocator.core.engine.decide", count)
-    await tell(log, a_node("n1"), a_claim("c1"), a_pod("p1", "c1"))
-    await until(lambda: refusals(log), "the class is missed")
-    await asyncio.sleep(2)
-    await tell(log, a_class())
-    await asyncio.sleep(2)
-    assert len(tried) <= 2
-    await tell(log, a_pool("n1", ["d0"]))
-    await until(lambda: placements(log), "the pod is placed", within=2)
-    assert len(tried) == 3
+def test_a_pod_that_waits_is_not_tried_while_nothing_comes_that_could_help() -> None:
+    """Whether there is work is all that the service asks, at each fact and every two seconds."""
+    lab = Lab(a_node("n1"))
+    engine = lab.rehearsal.engine
+    for missing in (a_claim("c1"), a_class()):
+        lab.apply(missing)
+        assert engine.has_work
+        lab.allocate()
+        for _ in range(100):
+            engine.retry_limited()
+            assert not engine.has_work
+    lab.apply(a_slice("n1", ["d0"]))
+    assert engine.has_work
 
 
 async def test_a_search_that_hit_its_limit_is_tried_again_within_ten_seconds(
-    log: EventLog, monkeypatch: pytest.MonkeyPatch
+    nats_server: NatsServer,
 ) -> None:
-    monkeypatch.setattr(deciding, "BUDGET", 3)
-    await tell(log, a_class(), a_node("n1"), a_pool("n1", [f"d{n}" for n in range(6)]))
-    await tell(log, a_claim("c1", a_request(count=6)), a_pod("p1", "c1"))
-    (first, *_) = await until(lambda: refusals(log), "the limit is hit")
-    assert first.refusal is Refusal.SEARCH_LIMIT
-    assert "search limit" in first.summary
-    await until(lambda: placements(log), "the pod is placed", within=10)
+    """Eight of sixteen parts fit together, and they are the last that are tried."""
+    parts = [a_part(f"d{n:02}", "k", 3 if n < 8 else 2) for n in range(16)]
+    pool = a_pool_of_parts("n1", "k", 16, *parts)
+    async with an_allocator(nats_server, AllocatorSettings(policy="first-fit")) as log:
+        await show(log, Lab(), a_class(), *pool, a_claim("c1", a_request(count=8)))
+        (first, *_) = await until(lambda: found(log, ClaimUnsatisfiable), "the limit is hit")
+        assert first.refusal is Refusal.SEARCH_LIMIT
+        assert "search limit" in first.summary
+        (placed,) = await until(lambda: found(log, ClaimAllocated), "it is placed", within=10)
+    (got,) = placed.claims
+    assert [cost.device.device for cost in got.costs] == [f"d{n:02}" for n in range(8, 16)]

@@ -1,4 +1,4 @@
-"""D14: a watch may end in every legal way, and nothing is lost, repeated or left over.
+"""Case D14: a watch may end in every legal way, and nothing is lost, repeated or left over.
 
 Sources: python-base#57, kubernetes_asyncio#327, python#819, kubeclient#599, python#376.
 """
@@ -40,6 +40,7 @@ class Listener:
         self.observed = Observed()
         self.heard: list[tuple[str, bool]] = []
         self.versions: list[int] = []
+        self.losses = 0
 
     def listed(self, kind: Kind, objects: Sequence[KubeObject], version: int) -> None:
         for change in self.observed.replaced(kind, objects):
@@ -54,9 +55,18 @@ class Listener:
         assert kind in Kind
         self.versions.append(version)
 
+    def lost(self, kind: Kind) -> None:
+        assert kind in Kind
+        self.losses += 1
+
     def _take(self, change: Change) -> None:
         if self.observed.apply(change):
             self.heard.append((change.address.name, change.now is not None))
+
+
+EMPTY = {"kind": "SomeList", "metadata": {"resourceVersion": "7"}, "items": None}
+LOGIN = Act(page="<html>please log in</html>")
+ELSEWHERE = Act(status=302, page="https://login.example.com/")
 
 
 def a_claim(name: str, version: str, **spec: Any) -> dict[str, Any]:
@@ -163,7 +173,7 @@ async def test_null_lists_read_as_empty_ones(tmp_path: Path) -> None:
 
 
 async def test_a_list_without_items_is_empty(tmp_path: Path) -> None:
-    server = ScriptedApi([Act(body={"metadata": {"resourceVersion": "7"}, "items": None})], [OPEN])
+    server = ScriptedApi([Act(body=EMPTY)], [OPEN])
     async with following(server, tmp_path) as listener:
         await asked(server, "watch", 1)
         assert listener.versions == [7]
@@ -189,6 +199,8 @@ async def test_an_object_that_makes_no_sense_is_passed_over_and_the_others_are_t
         pytest.param(watching(b"<html>\n"), id="no JSON"),
         pytest.param(watching(event("ERROR", {"code": 504})), id="other error in the stream"),
         pytest.param(watching(end="silence"), id="silence"),
+        pytest.param(LOGIN, id="a proxy's login page"),
+        pytest.param(ELSEWHERE, id="a redirection"),
     ],
 )
 async def test_other_failures_resume_where_they_were_without_a_list(
@@ -200,6 +212,27 @@ async def test_other_failures_resume_where_they_were_without_a_list(
         assert server.asked_for("list") == [""]
         assert set(server.asked_for("watch")) == {"10"}
         assert listener.heard == [("a", True)]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        pytest.param(LOGIN, id="a login page"),
+        pytest.param(ELSEWHERE, id="a redirection"),
+        pytest.param(Act(body={}), id="another document"),
+        pytest.param(Act(body={"kind": "Status", "metadata": {}}), id="another kind"),
+        pytest.param(Act(body={**EMPTY, "metadata": {}}), id="a list of no version"),
+        pytest.param(Act(body={**EMPTY, "items": "none"}), id="a list of another shape"),
+    ],
+)
+async def test_what_is_no_list_is_an_outage_and_empties_nothing(odd: Act, tmp_path: Path) -> None:
+    claim = a_claim("a", "9")
+    server = ScriptedApi([listing("10", claim), odd, listing("20", claim)], [failure(410), OPEN])
+    async with following(server, tmp_path) as listener:
+        await asked(server, "watch", 2)
+        assert len(server.asked_for("list")) == 3
+        assert listener.heard == [("a", True)]
+        assert listener.losses == 1
 
 
 async def test_a_change_and_a_deletion_while_the_watch_was_down_are_found(tmp_path: Path) -> None:

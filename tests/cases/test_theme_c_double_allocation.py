@@ -48,7 +48,7 @@ def test_row_34_a_new_claim_gets_exactly_what_was_given_back() -> None:
 def test_row_36_an_allocator_that_was_restarted_knows_what_shares_cost() -> None:
     lab = Lab(a_class(), *shared_and_whole())
     lab.allocate(a_claim("c1", a_request(select=SHAREABLE)))
-    lab.rehearsal.restart()
+    lab.restart()
     lab.allocate(a_claim("c2", a_request(select=f"!{SHAREABLE}")))
     assert lab.reasons("c2")[ReasonKind.COUNTERS, "k/k used by s0"] == 1
 
@@ -56,7 +56,7 @@ def test_row_36_an_allocator_that_was_restarted_knows_what_shares_cost() -> None
 def test_row_37_a_second_share_does_not_pay_the_counters_again() -> None:
     lab = Lab(a_class(), *shared_and_whole())
     lab.allocate(a_claim("c1", a_request(select=SHAREABLE)))
-    lab.rehearsal.restart()
+    lab.restart()
     lab.allocate(a_claim("c2", a_request(select=SHAREABLE)))
     (first,), (second,) = lab.results("c1"), lab.results("c2")
     assert first.device == second.device == "s0"

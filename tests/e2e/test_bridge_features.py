@@ -64,3 +64,38 @@ async def test_what_the_server_drops_is_told_once(odd_server: ControlPlane) -> N
 
         await eventually("the slice is published again", is_back)
         assert len(await ledger.facts(SliceRefused, driver)) == 1
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def changing_server() -> AsyncIterator[ControlPlane]:
+    """An API server alone, without a feature, to be started again with it."""
+    parts = frozenset({Part.ETCD, Part.API_SERVER})
+    gates = {"DRAConsumableCapacity": False}
+    async with ControlPlane(Options(parts=parts, feature_gates=gates)) as plane:
+        yield plane
+
+
+async def test_a_server_that_comes_back_with_another_feature_gets_what_it_dropped(
+    changing_server: ControlPlane,
+) -> None:
+    plane, ledger, driver = changing_server, Ledger(), "later.example.com"
+    pool = ResourcePool(name="p", generation=1, resource_slice_count=1)
+    devices = (Device(name="d", allow_multiple_allocations=True),)
+    spec = ResourceSliceSpec(driver=driver, pool=pool, all_nodes=True, devices=devices)
+    edition = PoolPublished(driver=driver, pool="p", node=None, generation=1, slices=(spec,))
+
+    async def is_whole() -> bool:
+        (item,) = (await plane.api("GET", SLICES))["items"]
+        return "allowMultipleAllocations" in item["spec"]["devices"][0]
+
+    async with bridging(plane, ledger, Identity.ADMIN):
+        await ledger.append(edition, "p1")
+        await ledger.first(SliceRefused, driver)
+        assert not await is_whole()
+        await plane.stop(Part.API_SERVER)
+        plane.options = Options(parts=plane.options.parts)
+        await plane.start(Part.API_SERVER)
+        await eventually("the slice is whole", is_whole)
+        first, second = await ledger.facts(FeaturesObserved)
+        assert "ConsumableCapacity" not in first.features
+        assert "ConsumableCapacity" in second.features

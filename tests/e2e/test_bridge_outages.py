@@ -7,6 +7,7 @@ import pytest_asyncio
 from dra_api_bridge.core.objects import Kind
 from dra_api_bridge.edge.watch import LISTS
 from dra_shared.events.claims import ClaimRequested, ClaimWithdrawn
+from dra_shared.events.cluster import FeaturesObserved
 from e2e.bridging import Ledger, bridging, claims
 from e2e.controlplane import ControlPlane, Identity, Options, Part
 from e2e.controlplane.objects import a_claim
@@ -45,4 +46,5 @@ async def test_after_an_outage_each_change_is_told_once_at_the_cost_of_one_list(
         await ledger.first(ClaimRequested, comes)
         assert len(await ledger.facts(ClaimRequested)) == 3
         assert len(await ledger.facts(ClaimWithdrawn)) == 1
+        assert len(await ledger.facts(FeaturesObserved)) == 1
         assert lists(Kind.CLAIMS) - before <= 1

@@ -1,11 +1,10 @@
 """The bridge as processes around a real NATS: one writes, the other takes over when it is killed."""
 
 import asyncio
-import sys
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Any
 
+from processes import a_part
 from servers import NatsServer
 
 from dra_shared.events.claims import PodRequested
@@ -16,26 +15,11 @@ from e2e.bridging import Ledger, a_gated_pod, bound, pods
 from e2e.controlplane import ControlPlane, Identity, eventually
 
 
-@asynccontextmanager
-async def a_bridge_process(
+def a_bridge(
     plane: ControlPlane, nats: NatsServer, name: str
-) -> AsyncIterator[asyncio.subprocess.Process]:
-    """A bridge; killed on leaving."""
-    running = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "dra_api_bridge"),
-        env={
-            "NATS_URL": nats.url,
-            "KUBECONFIG": str(plane.kubeconfig(Identity.BRIDGE)),
-            "HTTP_PORT": "-1",
-            "INSTANCE": name,
-        },
-    )
-    try:
-        yield running
-    finally:
-        if running.returncode is None:
-            running.kill()
-        await running.wait()
+) -> AbstractAsyncContextManager[asyncio.subprocess.Process]:
+    kubeconfig = str(plane.kubeconfig(Identity.BRIDGE))
+    return a_part("dra_api_bridge", nats, name, KUBECONFIG=kubeconfig)
 
 
 async def a_ledger(nats: NatsServer) -> Ledger:
@@ -52,12 +36,10 @@ async def test_a_second_bridge_goes_on_where_the_first_was_killed(
     ledger = await a_ledger(nats_server)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(ledger.log.close)
-        first = await stack.enter_async_context(
-            a_bridge_process(control_plane, nats_server, "first")
-        )
+        first = await stack.enter_async_context(a_bridge(control_plane, nats_server, "first"))
         uid = await a_gated_pod(control_plane, namespace)
         demand = await ledger.first(PodRequested, uid)
-        await stack.enter_async_context(a_bridge_process(control_plane, nats_server, "second"))
+        await stack.enter_async_context(a_bridge(control_plane, nats_server, "second"))
         first.kill()
         await ledger.allocate(demand, node, "gpu-0")
         path = f"{pods(namespace)}/p"
@@ -69,7 +51,7 @@ async def test_a_bridge_told_to_end_ends_in_good_order(
     control_plane: ControlPlane, nats_server: NatsServer
 ) -> None:
     ledger = await a_ledger(nats_server)
-    async with a_bridge_process(control_plane, nats_server, "only") as running:
+    async with a_bridge(control_plane, nats_server, "only") as running:
         await ledger.first(FeaturesObserved, "")
         running.terminate()
         assert await asyncio.wait_for(running.wait(), 10) == 0

@@ -157,6 +157,18 @@ async def test_kubectl_deletes(kubectl: Kubectl) -> None:
     assert "No resources found" in await kubectl.run("get", "resourceclaims", "-A")
 
 
+async def test_kubectl_deletes_a_manifest_with_its_namespace(kubectl: Kubectl) -> None:
+    said = await kubectl.run("delete", "-f", "-", stdin=MANIFEST)
+    assert said.count(" deleted") == 5
+    assert "demo" not in await kubectl.run("get", "namespaces")
+
+
+async def test_what_is_not_served_is_said(kubectl: Kubectl) -> None:
+    code, said = await kubectl.attempt("apply", "--server-side", "-f", "-", stdin=MANIFEST)
+    assert code == 1
+    assert "application/apply-patch+yaml is not served here" in said
+
+
 async def test_kubectl_shows_what_the_server_refuses(kubectl_root: Path) -> None:
     async with a_devcluster(kubectl_root) as kubectl:
         code, said = await kubectl.attempt("get", "pod", "none")

@@ -6,6 +6,7 @@ import pytest_asyncio
 from contract.kubernetes_api.claims import ClaimPromises
 from contract.kubernetes_api.client import DRA, Api
 from contract.kubernetes_api.pods import PodPromises
+from contract.kubernetes_api.selectors import SelectorPromises
 from contract.kubernetes_api.watching import Forgetful, HistoryPromises, WatchPromises
 from contract.kubernetes_api.writing import WritePromises
 
@@ -54,3 +55,7 @@ class TestClaims(ClaimPromises):
 
 class TestPods(PodPromises):
     """See ``PodPromises``."""
+
+
+class TestSelectors(SelectorPromises):
+    """See ``SelectorPromises``."""

@@ -1,9 +1,10 @@
 """Calls: strict in their arguments, charged even where an argument or the call fails."""
 
+from functools import lru_cache
 from typing import Final
 
 from kube_cel.checked import Resolution
-from kube_cel.declarations import Implementation
+from kube_cel.declarations import Function, Implementation, Overload
 from kube_cel.errors import AbortedError, EvaluationError
 from kube_cel.evaluation.frame import Evaluate, Failure, Frame
 from kube_cel.evaluation.guards import dispatching, guarded
@@ -16,13 +17,18 @@ def implementation(resolution: Resolution) -> Implementation:
     Operators, conversions and sorting are one function for all types, so for them the first
     that fits also takes over where the checker's choice does not.
     """
-    function, chosen = resolution.function, resolution.overloads[0]
-    if len(resolution.overloads) == 1 and not is_one_for_all(function.name):
+    return _implementation(resolution.function, resolution.overloads)
+
+
+@lru_cache(maxsize=1024)
+def _implementation(function: Function, overloads: tuple[Overload, ...]) -> Implementation:
+    chosen = overloads[0]
+    if len(overloads) == 1 and not is_one_for_all(function.name):
         return guarded(chosen)
     fitting = dispatching(
         function.name, tuple(o for o in function.overloads if o.member is chosen.member)
     )
-    return guarded(chosen, fitting) if len(resolution.overloads) == 1 else fitting
+    return guarded(chosen, fitting) if len(overloads) == 1 else fitting
 
 
 def is_one_for_all(name: str) -> bool:

@@ -9,6 +9,9 @@ COST_LIMIT: Final = 1_000_000
 """What one evaluation on one device may cost."""
 STEPS_BETWEEN_CHECKS: Final = 100
 
+Expired: TypeAlias = Callable[[], bool]
+"""Says whether an evaluation has to stop; asked every 100 steps of its loops."""
+
 
 class Failure:
     """An error as a value: what an expression without a value evaluates to."""
@@ -24,9 +27,7 @@ class Frame:
 
     __slots__ = ("_expired", "cost", "device", "limit", "steps", "variables")
 
-    def __init__(
-        self, device: object, slots: int, limit: int, expired: Callable[[], bool] | None
-    ) -> None:
+    def __init__(self, device: object, slots: int, limit: int, expired: Expired | None) -> None:
         self.device = device
         self.variables: list[object] = [None] * slots
         self.cost = 0

@@ -7,12 +7,12 @@ from typing import Final
 import click
 
 from dra_cli.commands.options import run, source_options
-from dra_cli.core.export import json_line
 from dra_cli.core.filters import Filter
 from dra_cli.core.nearby import no_such_claim
 from dra_cli.core.sentences import line
 from dra_cli.edge.logs import Source, opened
 from dra_cli.exits import NotFoundError
+from dra_shared.log.lines import json_line
 from dra_shared.log.protocol import Record
 
 HELP: Final = """\

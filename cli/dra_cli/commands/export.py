@@ -8,9 +8,9 @@ from typing import BinaryIO, Final
 import click
 
 from dra_cli.commands.options import at_option, run, source_options
-from dra_cli.core.export import json_line
 from dra_cli.core.position import Position
 from dra_cli.edge.logs import Source, opened, records
+from dra_shared.log.lines import json_line
 
 HELP: Final = """\
 Write the log to FILE, one JSON object a line; all commands read it with --log FILE.

@@ -99,18 +99,15 @@ def _claim(got: AllocatedClaim, content: Any, claim: KubeObject) -> dict[str, An
 
 
 def _written(ref: ObjectRef, claim: KubeObject) -> dict[str, Any]:
-    """A claim that was made from a template."""
+    """A claim that no manifest has: made from a template, or one of the log."""
     assert isinstance(claim, ResourceClaim)
-    owners = msgspec.to_builtins(claim.metadata.owner_references)
+    metadata: dict[str, Any] = {"name": ref.name, "namespace": ref.namespace, "uid": ref.uid}
+    if claim.metadata.owner_references:
+        metadata["ownerReferences"] = msgspec.to_builtins(claim.metadata.owner_references)
     return {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "ResourceClaim",
-        "metadata": {
-            "name": ref.name,
-            "namespace": ref.namespace,
-            "uid": ref.uid,
-            "ownerReferences": owners,
-        },
+        "metadata": metadata,
         "spec": msgspec.to_builtins(claim.spec),
     }
 

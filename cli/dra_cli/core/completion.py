@@ -32,8 +32,18 @@ PLENTY: Final = {"cpu": "1000000", "memory": "1Ei", "pods": "1000000"}
 ObjectT = TypeVar("ObjectT")
 
 
+class There(msgspec.Struct, frozen=True):
+    """What is there already, beside the manifests: claims that pods may use, and names of nodes."""
+
+    claims: tuple[ResourceClaim, ...] = ()
+    nodes: frozenset[str] = frozenset()
+
+
+NOTHING: Final = There()
+
+
 class MissingObjectError(Exception):
-    """A pod refers to an object that is not among the manifests; whoever wrote them must act."""
+    """A pod refers to an object that is nowhere; whoever wrote the manifests must act."""
 
     def __init__(self, pod: Pod, ref: PodResourceClaim, what: str) -> None:
         super().__init__(
@@ -51,11 +61,13 @@ class NoSuchPodError(Exception):
         super().__init__(f"there is no pod {name} that waits, there are {names or 'none'}")
 
 
-def complete(objects: Iterable[AnyObject], only: str = "") -> tuple[KubeObject, ...]:
+def complete(
+    objects: Iterable[AnyObject], only: str = "", there: There = NOTHING
+) -> tuple[KubeObject, ...]:
     """The objects with all that a decision needs. Raises MissingObjectError, NoSuchPodError.
 
     `only`: the one pod (`name` or `namespace/name`) that asks for devices; others are left out
-    unless they run already.
+    unless they run already. What is `there` may be referred to, and is not among the answer.
     """
     given = tuple(objects)
     templates = {address(one.metadata): one for one in _of(given, ResourceClaimTemplate)}
@@ -66,7 +78,7 @@ def complete(objects: Iterable[AnyObject], only: str = "") -> tuple[KubeObject, 
         claims += made
         pods.append(_with_statuses(pod, made) if made else pod)
     pods += _pods_of_lone_claims(claims, pods)
-    known = {address(claim.metadata): claim for claim in claims}
+    known = {address(claim.metadata): claim for claim in (*there.claims, *claims)}
     rest = [
         one for one in given if not isinstance(one, ResourceClaimTemplate | ResourceClaim | Pod)
     ]
@@ -74,7 +86,7 @@ def complete(objects: Iterable[AnyObject], only: str = "") -> tuple[KubeObject, 
     shown = [_gated(pod, known) for pod in pods]
     if only:
         shown = _chosen(shown, only)
-    return (*cluster, *_missing_nodes(given), *claims, *shown)
+    return (*cluster, *_missing_nodes(given, there), *claims, *shown)
 
 
 def waiting(objects: Iterable[KubeObject]) -> tuple[Pod, ...]:
@@ -180,11 +192,12 @@ def _with_room(node: Node) -> Node:
     return msgspec.structs.replace(node, status=status)
 
 
-def _missing_nodes(objects: tuple[AnyObject, ...]) -> Iterator[Node]:
+def _missing_nodes(objects: tuple[AnyObject, ...], there: There) -> Iterator[Node]:
     """Where the manifests have no node at all: those that the slices name."""
     if any(isinstance(one, Node) for one in objects):
         return
-    for name in sorted({one.spec.node_name or "" for one in _of(objects, ResourceSlice)} - {""}):
+    named = {one.spec.node_name or "" for one in _of(objects, ResourceSlice)}
+    for name in sorted(named - {""} - there.nodes):
         yield Node(
             metadata=ObjectMeta(name=name, uid=f"node/{name}"),
             status=NodeStatus(allocatable=PLENTY),

@@ -26,6 +26,7 @@ from dra_shared.events.allocations import (
     Reason,
     ReasonKind,
     Refusal,
+    of_results,
 )
 from dra_shared.events.claims import ClaimFact, ClaimRequested, ClaimWithdrawn
 from dra_shared.events.mirror import AllocationRefused
@@ -134,8 +135,12 @@ def grants(got: AllocatedClaim) -> list[GrantRow]:
 def _grant_rows(allocation: AllocationResult, costs: tuple[Cost, ...]) -> list[GrantRow]:
     results = allocation.devices.results or ()
     return [
-        GrantRow(request=result.request, device=str(cost.device), takes=_takes(cost))
-        for result, cost in zip(results, costs, strict=False)
+        GrantRow(
+            request=result.request,
+            device=str(cost.device),
+            takes=_takes(cost) + _and_cards(cost, costs),
+        )
+        for result, cost in zip(results, of_results(costs), strict=False)
     ]
 
 
@@ -151,6 +156,11 @@ def _takes(cost: Cost) -> str:
     if cost.share_id is not None:
         return f"a share: {', '.join(parts)}"
     return "the whole device" + (f", {', '.join(parts)}" if counters else "")
+
+
+def _and_cards(cost: Cost, costs: tuple[Cost, ...]) -> str:
+    cards = [str(one.device) for one in costs if one.card_of == cost.device]
+    return f", one card with {', '.join(cards)}" if cards else ""
 
 
 def _saw(records: Sequence[Record], decision: Record) -> Sequence[Reason]:

@@ -9,19 +9,32 @@ from typing import Final
 
 import msgspec
 
-from dra_allocator.core.decide import MOST_DOUBLINGS
 from dra_allocator.core.engine import Engine
 from dra_allocator.core.policy import DEFAULT
 from dra_allocator.core.replay import new_state
+from dra_allocator.core.state import ClusterState
 from dra_api_bridge.core.facts import WRITER, new_facts
 from dra_api_bridge.core.features import KNOWN
 from dra_api_bridge.core.mirror import Mirror
-from dra_api_bridge.core.objects import FEATURES, SHAPES, KubeObject, Topic, Work, address
+from dra_api_bridge.core.objects import (
+    ADMIN_LABEL,
+    FEATURES,
+    SHAPES,
+    Kind,
+    KubeObject,
+    Namespace,
+    Topic,
+    Work,
+    address,
+)
 from dra_api_bridge.core.observed import Change
+from dra_api_bridge.core.recorded import ClaimRecord
 from dra_shared.events.allocations import AllocationFact
 from dra_shared.events.cluster import FeaturesObserved
-from dra_shared.events.envelope import Envelope
+from dra_shared.events.envelope import AnyFact, Envelope
 from dra_shared.events.subjects import subject
+from dra_shared.kube.claims import ResourceClaim
+from dra_shared.kube.meta import ObjectMeta
 from dra_shared.log.protocol import Record
 
 EPOCH: Final = 1
@@ -45,14 +58,23 @@ _ORDER: Final = (
 
 
 class Rehearsal:
-    """A bridge and an allocator that work in turns. `records`: the log so far."""
+    """A bridge and an allocator that work in turns. `records`: what they wrote so far.
 
-    def __init__(self, features: FeaturesObserved = NEWEST, policy: str = DEFAULT) -> None:
+    With a `state` they go on from there, and only `features` that are given are news.
+    """
+
+    def __init__(
+        self,
+        features: FeaturesObserved | None = NEWEST,
+        policy: str = DEFAULT,
+        state: ClusterState | None = None,
+    ) -> None:
         self.policy = policy
         self.records: list[Record] = []
-        self.engine = Engine(new_state(), policy)
-        self._mirror = Mirror(features)
-        self._due: dict[Work, None] = {FEATURES: None}
+        self.engine = Engine(state or new_state(), policy)
+        self.engine.begin()
+        self._mirror = Mirror(features or NEWEST)
+        self._due: dict[Work, None] = {FEATURES: None} if features else {}
         self._version = 0
 
     def show(self, *objects: KubeObject) -> None:
@@ -64,6 +86,17 @@ class Rehearsal:
             self._change(Change(_KINDS[type(one)], address(meta), now))
         self._tell()
 
+    def remind(self, *claims: ResourceClaim) -> None:
+        """Claims that the state knows, with what they have, for pods that will refer to them."""
+        for one in claims:
+            requested = self.engine.state.registers.claims.get(one.metadata.uid)
+            assert requested is not None
+            if requested.admin_namespace:
+                self._change(_admin_namespace(requested.claim.namespace))
+            known = ClaimRecord(requested=requested, last=0, foreign=one.status.allocation)
+            self._mirror.recorded.claims[one.metadata.uid] = known
+            self._mirror.take_change(Change(Kind.CLAIMS, address(one.metadata), one))
+
     def remove(self, *objects: KubeObject) -> None:
         """Objects are gone."""
         for one in objects:
@@ -73,24 +106,30 @@ class Rehearsal:
     def decide(self) -> list[AllocationFact]:
         """All that the allocator has to say now; searches that end at their limit go on."""
         said = self._speak()
-        while self._limited():
-            self.engine.retry_limited()
+        self.engine.retry_limited()
+        while self.engine.has_work:
             said += self._speak()
+            self.engine.retry_limited()
         return said
 
-    def restart(self) -> None:
-        """A new allocator, which knows nothing but the log."""
-        self.engine = Engine(new_state(), self.policy)
-        for record in self.records:
-            self.engine.take(record)
+    def learn(self, *facts: AnyFact) -> None:
+        """Facts that only the allocator hears of: the bridge would correct them."""
+        for fact in facts:
+            number = self.engine.state.sequence + 1
+            self._record(Envelope(id=f"learned:{number}", actor="rehearsal", fact=fact))
 
     def append(self, event: Envelope) -> None:
         """The next event of the log, whoever wrote it."""
-        sequence = len(self.records) + 1
-        record = Record(sequence, sequence * SECOND, subject(event.fact), event)
+        self._look(self._mirror.take_record(self._record(event)))
+
+    def _record(self, event: Envelope) -> Record:
+        """A second after the one before."""
+        state = self.engine.state
+        time_ns = state.time_ns + SECOND
+        record = Record(state.sequence + 1, time_ns, subject(event.fact), event)
         self.records.append(record)
-        self._look(self._mirror.take_record(record))
         self.engine.take(record)
+        return record
 
     def _speak(self) -> list[AllocationFact]:
         said: list[AllocationFact] = []
@@ -109,11 +148,6 @@ class Rehearsal:
         for event in events:
             self.append(event)
 
-    def _limited(self) -> bool:
-        """Whether a search ended at a limit that is not yet the largest."""
-        refusals = self.engine.state.registers.refusals.view.values()
-        return any(0 < one.limits <= MOST_DOUBLINGS for one in refusals)
-
     def _change(self, change: Change) -> None:
         self._look(self._mirror.take_change(change))
 
@@ -126,6 +160,11 @@ class Rehearsal:
             works, self._due = sorted(self._due, key=_rank), {}
             for event in new_facts(self._mirror, works, f"{WRITER}@{EPOCH}"):
                 self.append(event)
+
+
+def _admin_namespace(name: str) -> Change:
+    labelled = Namespace(metadata=ObjectMeta(name=name, labels={ADMIN_LABEL: "true"}))
+    return Change(Kind.NAMESPACES, address(labelled.metadata), labelled)
 
 
 def _rank(work: Work) -> int:

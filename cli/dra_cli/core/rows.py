@@ -9,6 +9,7 @@ import msgspec
 
 from dra_allocator.core.taint_rules import tainted
 from dra_cli.core.picture import Holder, Picture
+from dra_shared.events.allocations import of_results
 from dra_shared.events.pools import PoolPublished
 from dra_shared.ids import DeviceId
 from dra_shared.kube.devices import Device, ResourceSlice, ResourceSliceSpec
@@ -133,6 +134,7 @@ def claim_rows(picture: Picture) -> Iterator[ClaimRow]:
     }
     for uid, requested in sorted(registers.claims.items(), key=lambda item: item[1].claim):
         holding = registers.holdings.get(uid)
+        costs = of_results(holding.costs) if holding else ()
         pods = _pods_of(picture, uid)
         reason = "" if holding else refusals.get(uid, "")
         yield ClaimRow(
@@ -140,7 +142,7 @@ def claim_rows(picture: Picture) -> Iterator[ClaimRow]:
             name=requested.claim.name,
             state=_claim_state(held=holding is not None, used=bool(pods), refused=bool(reason)),
             node=holding.node if holding else None,
-            devices=tuple(str(cost.device) for cost in holding.costs) if holding else (),
+            devices=tuple(str(cost.device) for cost in costs),
             pods=pods,
             prepared=uid in prepared,
             reason=reason,

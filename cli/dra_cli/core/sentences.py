@@ -49,13 +49,20 @@ def several(names: Iterable[object]) -> str:
     return (", ".join(all_names[:SHOWN]) or "nothing") + rest
 
 
+def devices(costs: Iterable[allocations.Cost]) -> str:
+    """The devices with these costs, and what stands for the same cards."""
+    cards = [cost.device for cost in costs if cost.card_of is not None]
+    given = several(cost.device for cost in allocations.of_results(costs))
+    return f"{given}, one card with {several(cards)}" if cards else given
+
+
 def counted(number: int, noun: str) -> str:
     """`1 device`, `2 devices`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _allocated(fact: allocations.ClaimAllocated) -> str:
-    new = [f"{got.claim} = {several(cost.device for cost in got.costs)}" for got in fact.claims]
+    new = [f"{got.claim} = {devices(got.costs)}" for got in fact.claims]
     shared = [f"{claim} (shared)" for claim in fact.shared]
     return f"pod {fact.pod} on {fact.node}: {'; '.join(new + shared)} [{fact.policy}]"
 
@@ -66,7 +73,7 @@ def _unsatisfiable(fact: allocations.ClaimUnsatisfiable) -> str:
 
 def _adopted(fact: allocations.AllocationAdopted) -> str:
     clash = f", in conflict over {several(fact.conflicts)}" if fact.conflicts else ""
-    return f"{fact.claim} was given {several(c.device for c in fact.costs)} by others{clash}"
+    return f"{fact.claim} was given {devices(fact.costs)} by others{clash}"
 
 
 def _pod_requested(fact: claims.PodRequested) -> str:
@@ -131,6 +138,10 @@ SENTENCES: Final[Mapping[type[Fact], Callable[[Any], str]]] = MappingProxyType(
         cluster.NodeRemoved: lambda f: f"node {f.name} gone",
         cluster.ForeignSlicesObserved: lambda f: (
             f"pool {f.driver}/{f.pool} of another driver: {counted(len(f.slices), 'slice')}"
+        ),
+        cluster.ForeignSlicesChanged: lambda f: (
+            f"pool {f.driver}/{f.pool} of another driver: {counted(len(f.slices), 'slice')} new or"
+            f" different, {len(f.removed)} gone"
         ),
         cluster.ForeignSlicesRemoved: lambda f: f"pool {f.driver}/{f.pool} of another driver gone",
         cluster.FeaturesObserved: lambda f: (

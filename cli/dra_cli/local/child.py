@@ -30,12 +30,11 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProgramEndedError(Exception):
-    """A program ended that should run; its log says why. The operator must act."""
+    """A program does not run that should; its log, or the system, says why. The operator must act."""
 
-    def __init__(self, name: str, code: int, log: Path) -> None:
-        super().__init__(f"{name} ended with {_meaning(code)}; the end of {log}:\n{tail(log)}")
+    def __init__(self, name: str, end: int | OSError, log: Path) -> None:
+        super().__init__(f"{name} {_meaning(end)}; the end of {log}:\n{tail(log)}")
         self.name = name
-        self.code = code
 
 
 class NotReadyError(Exception):
@@ -55,12 +54,15 @@ class Child:
         self.program = program
         self.log = log
         self.starts = 0
-        self.ended: int | None = None
+        self.ended: int | OSError | None = None
         self.retired = False
         self._process: asyncio.subprocess.Process | None = None
 
     async def run(self) -> int:
-        """Starts the program once; returns its exit code, negative for a signal."""
+        """Starts the program once; returns its exit code, negative for a signal.
+
+        Raises OSError if the system cannot start it.
+        """
         with self.log.open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-P", TETHER, str(os.getpid()), *self.program.command),
@@ -100,17 +102,26 @@ class Child:
 
 def tail(log: Path) -> str:
     """The last lines of a log file."""
-    if not log.exists():
+    try:
+        with log.open(errors="replace") as lines:
+            last = deque(lines, maxlen=TAIL)
+    except FileNotFoundError:
         return "  (nothing)"
-    with log.open(errors="replace") as lines:
-        last = deque(lines, maxlen=TAIL)
+    except OSError as problem:
+        return f"  ({problem.strerror})"
     return "".join(f"  {line}" for line in last).rstrip() or "  (nothing)"
 
 
-def may_start_again(code: int) -> bool:
-    """Whether an end with this code calls for a new process: asked for, or killed."""
-    return code == START_AGAIN or code < 0
+def may_start_again(end: int | OSError) -> bool:
+    """Whether such an end calls for a new process: it asked for one, or was killed."""
+    return isinstance(end, int) and (end == START_AGAIN or end < 0)
 
 
-def _meaning(code: int) -> str:
-    return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+def _meaning(end: int | OSError) -> str:
+    if isinstance(end, OSError):
+        return f"cannot be started ({end})"
+    return (
+        f"ended with signal {signal.Signals(-end).name}"
+        if end < 0
+        else f"ended with exit code {end}"
+    )

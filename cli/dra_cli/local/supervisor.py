@@ -98,12 +98,12 @@ class Supervisor:
 
     async def _keep(self, child: Child) -> None:
         while not self._stopping.is_set():
-            code = await child.run()
+            end = await _run(child)
             if child.retired:
                 return
-            lives_on = self._restart and may_start_again(code)
+            lives_on = self._restart and may_start_again(end)
             if not (lives_on or self._stopping.is_set()):
-                child.ended = code
+                child.ended = end
                 self._ended.set()
                 return
             await asyncio.sleep(RESTART_PAUSE)
@@ -121,3 +121,11 @@ class Supervisor:
         await asyncio.wait((task,), timeout=self._patience)
         task.cancel()
         await asyncio.wait((task,))
+
+
+async def _run(child: Child) -> int | OSError:
+    """How the program ended, or why it cannot be started."""
+    try:
+        return await child.run()
+    except OSError as problem:
+        return problem

@@ -4,6 +4,7 @@ Clients branch on the reason and on the code, people read the message, so both f
 kube-apiserver to the letter. Only refusals live here; a bug of ours stays a plain exception.
 """
 
+import json
 from typing import Any
 
 from dra_devcluster.api.resources import Object, Resource
@@ -74,11 +75,12 @@ def required_field(field: str, why: str = "") -> FieldError:
 
 def invalid_field(field: str, value: Any, why: str) -> FieldError:
     """The field's value breaks a rule."""
-    shown = f'"{value}"' if isinstance(value, str) else _shown(value)
-    return FieldError(field, f"Invalid value: {shown}: {why}")
+    return FieldError(field, f"Invalid value: {_shown(value)}: {why}")
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
     return "null" if value is None else str(value)
 
 

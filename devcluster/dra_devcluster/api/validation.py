@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from dra_devcluster.api.errors import FieldError, invalid
-from dra_devcluster.api.resources import CLAIMS, PODS, SLICES, TEMPLATES, Object, Resource
+from dra_devcluster.api.resources import CLAIMS, CLASSES, PODS, SLICES, TEMPLATES, Object, Resource
 from dra_devcluster.api.rules.claims import (
     check_claim_change,
     check_claim_status,
@@ -14,6 +14,7 @@ from dra_devcluster.api.rules.claims import (
 )
 from dra_devcluster.api.rules.metadata import check_metadata, check_metadata_change
 from dra_devcluster.api.rules.pods import check_new_pod, check_pod_change
+from dra_devcluster.api.rules.requests import check_class
 from dra_devcluster.api.rules.slices import check_slice
 
 
@@ -50,6 +51,8 @@ def _problems_of_kind(write: Write) -> Iterator[FieldError]:
     new, old = write.new, write.old
     if write.resource == SLICES:
         yield from check_slice(new, old)
+    elif write.resource == CLASSES:
+        yield from check_class(new, old)
     elif write.resource == TEMPLATES:
         yield from check_template(new, old, admin=write.admin)
     elif write.resource == CLAIMS:

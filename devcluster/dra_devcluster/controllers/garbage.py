@@ -11,8 +11,13 @@ import msgspec
 from dra_devcluster.api.cluster import Cluster, WriteOptions
 from dra_devcluster.api.resources import NAMESPACES, RESOURCES, Key, Object, Resource, key_of
 from dra_devcluster.api.store import Change, Event
+from dra_devcluster.api.timestamps import moment
 
 FINALIZE: Final = WriteOptions(subresource="finalize")
+GRACE: Final = 5.0
+"""Seconds that a deleted namespace is left alone, as Kubernetes' controller does: so a client that
+deletes a namespace and then, one by one, what is in it finds it all."""
+
 BY_KIND: Final = {(resource.api_version, resource.kind): resource for resource in RESOURCES}
 
 
@@ -61,7 +66,7 @@ class GarbageCollector:
 
 
 class NamespaceController:
-    """Empties a deleted namespace, then lets it go."""
+    """Empties a deleted namespace after a while, then lets it go."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -74,11 +79,15 @@ class NamespaceController:
         elif event.change is Change.DELETED and "namespace" in metadata:
             yield metadata["namespace"]
 
-    def reconcile(self, key: str) -> None:
+    def reconcile(self, key: str) -> float | None:
         """Delete what is in the namespace; finalize it once nothing is."""
         namespace = self._cluster.find(NAMESPACES, Key("", key))
         if namespace is None or "deletionTimestamp" not in namespace["metadata"]:
-            return
+            return None
+        deleted = moment(namespace["metadata"]["deletionTimestamp"])
+        pause = GRACE - (moment(self._cluster.now()) - deleted).total_seconds()
+        if pause > 0:
+            return pause
         left = [(kind, obj) for kind in RESOURCES for obj in self._contents(kind, key)]
         for resource, obj in left:
             if "deletionTimestamp" not in obj["metadata"]:
@@ -86,6 +95,7 @@ class NamespaceController:
         if not left:
             finalized = {**namespace, "spec": {"finalizers": []}}
             self._cluster.replace(NAMESPACES, Key("", key), finalized, FINALIZE)
+        return None
 
     def _contents(self, resource: Resource, namespace: str) -> list[Object]:
         return list(self._cluster.scan(resource, namespace)) if resource.namespaced else []

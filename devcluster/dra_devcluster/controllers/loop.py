@@ -4,7 +4,9 @@ A controller says which keys an event concerns and puts one key in order at a ti
 up several times meanwhile are worked on once. A conflict only means that the key comes again.
 """
 
+import asyncio
 from collections.abc import Hashable, Iterable, Iterator
+from contextlib import suppress
 from typing import Final, Protocol, TypeVar
 
 import structlog
@@ -26,19 +28,29 @@ class Controller(Protocol[KeyT]):
     def concerns(self, event: Event) -> Iterable[KeyT]:
         """What has to be looked at again because of a change."""
 
-    def reconcile(self, key: KeyT) -> None:
-        """Bring what the key stands for in order, as of now."""
+    def reconcile(self, key: KeyT) -> float | None:
+        """Bring what the key stands for in order, as of now; in how many seconds to look again."""
 
 
 async def run(cluster: Cluster, controller: Controller[KeyT]) -> None:
     """Keep the controller's aspect in order until cancelled."""
     position = cluster.store.revision
-    reconcile_all(controller, present(cluster))
+    events: list[Event] = list(present(cluster))
+    later: dict[KeyT, float] = {}
+    now = asyncio.get_running_loop().time
     while True:
-        await cluster.store.wait_beyond(position)
+        due = [key for key, at in later.items() if at <= now()]
+        concerned = [key for event in events for key in controller.concerns(event)]
+        for key in dict.fromkeys((*due, *concerned)):
+            later.pop(key, None)
+            seconds = reconcile(controller, key)
+            if seconds is not None:
+                later[key] = now() + seconds
+        with suppress(TimeoutError):
+            async with asyncio.timeout_at(min(later.values(), default=None)):
+                await cluster.store.wait_beyond(position)
         events = list(cluster.store.events_after(position))
-        position = events[-1].revision
-        reconcile_all(controller, events)
+        position = events[-1].revision if events else position
 
 
 def present(cluster: Cluster) -> Iterator[Event]:
@@ -49,17 +61,16 @@ def present(cluster: Cluster) -> Iterator[Event]:
             yield Event(version, Change.ADDED, resource, None, obj)
 
 
-def reconcile_all(controller: Controller[KeyT], events: Iterable[Event]) -> None:
-    """Look at every key that the events concern, once each, in the order they came up."""
-    keys = dict.fromkeys(key for event in events for key in controller.concerns(event))
-    for key in keys:
-        try:
-            controller.reconcile(key)
-        except ApiError as refusal:
-            if refusal.code not in RETRIED:
-                log.warning(
-                    "a controller was refused",
-                    controller=type(controller).__name__,
-                    key=str(key),
-                    answer=refusal.message,
-                )
+def reconcile(controller: Controller[KeyT], key: KeyT) -> float | None:
+    """Bring one key in order; a refusal is told, unless it will come again by itself."""
+    try:
+        return controller.reconcile(key)
+    except ApiError as refusal:
+        if refusal.code not in RETRIED:
+            log.warning(
+                "a controller was refused",
+                controller=type(controller).__name__,
+                key=str(key),
+                answer=refusal.message,
+            )
+        return None

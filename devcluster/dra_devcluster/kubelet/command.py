@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from dra_devcluster.kubelet.connection import KubeconfigError, from_kubeconfig
-from dra_devcluster.kubelet.place import NODE_FORM, PathTooLongError, parse_place
+from dra_devcluster.kubelet.place import NODE_FORM, FolderError, PathTooLongError, parse_place
 from dra_devcluster.kubelet.service import WIPE_AFTER_SECONDS, KubeletSettings, run_kubelets
 from dra_devcluster.listener import PortTakenError
 from dra_devcluster.signals import until_told
@@ -47,7 +47,7 @@ def main(words: Sequence[str]) -> int:
     )
     try:
         asyncio.run(until_told(run_kubelets(from_kubeconfig(wanted.kubeconfig), settings)))
-    except (KubeconfigError, PathTooLongError, PortTakenError) as problem:
+    except (KubeconfigError, FolderError, PathTooLongError, PortTakenError) as problem:
         sys.stderr.write(f"error: {problem}\n")
         return 2
     return 0

@@ -1,16 +1,25 @@
 """Where the API server is and how to prove who asks: read from a kubeconfig, or given.
 
-Tokens and certificates only; no exec plugins, no password.
+Tokens and certificates only; no exec plugins, no password, no proxy. What is not understood is
+refused, so that nobody is anonymous, or goes another way, without knowing.
 """
 
 import base64
 import ssl
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import yaml
+
+CLUSTER_FIELDS: Final = frozenset(
+    {"server", "certificate-authority", "certificate-authority-data", "insecure-skip-tls-verify"}
+)
+USER_FIELDS: Final = frozenset(
+    {"token", "client-certificate", "client-certificate-data", "client-key", "client-key-data"}
+)
+IGNORED: Final = frozenset({"extensions"})
 
 
 class KubeconfigError(Exception):
@@ -41,6 +50,10 @@ def from_kubeconfig(path: Path) -> Connection:
     except (OSError, KeyError, TypeError, StopIteration, yaml.YAMLError) as wrong:
         problem = f"kubeconfig {path} has no usable current context: {wrong!r}"
         raise KubeconfigError(problem) from wrong
+    unknown = (cluster.keys() - CLUSTER_FIELDS) | (user.keys() - USER_FIELDS)
+    if unknown := unknown - IGNORED:
+        problem = f"kubeconfig {path} has {', '.join(sorted(unknown))}, which is not supported here"
+        raise KubeconfigError(problem)
     tls = _tls(cluster, user) if url.startswith("https:") else None
     return Connection(url, user.get("token", ""), tls)
 

@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from dra_devcluster.api.names import SUBDOMAIN_RULE, is_subdomain
 from dra_devcluster.kubelet.client import Object
 from dra_shared.quantity import parse_quantity
 
@@ -84,6 +85,9 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 def parse_place(text: str) -> Place:
     """``NAME[,cpu=8][,memory=32Gi][,pods=110]`` as a node. Raises ``ArgumentTypeError``."""
     name, *pairs = text.split(",")
+    if not is_subdomain(name):
+        message = f"{text!r}: {name!r} is no name for a node: {SUBDOMAIN_RULE}"
+        raise argparse.ArgumentTypeError(message)
     try:
         sizes = dict(pair.split("=", maxsplit=1) for pair in pairs)
         if unknown := sizes.keys() - {"cpu", "memory", "pods"}:

@@ -6,32 +6,34 @@ at all of it, appends the facts that the log lacks, and sends the writes that th
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from math import inf
 from typing import Final
 
 import structlog
-from prometheus_client import Counter
+from prometheus_client import Counter, Gauge
 
 from dra_api_bridge.core.facts import WRITER, new_facts
-from dra_api_bridge.core.features import UnknownFeatureError, check, features
+from dra_api_bridge.core.features import UnknownFeatureError, check
 from dra_api_bridge.core.mirror import Mirror
-from dra_api_bridge.core.objects import Kind, KubeObject, Topic, Work
+from dra_api_bridge.core.objects import FEATURES, Kind, KubeObject, Topic, Work
 from dra_api_bridge.core.observed import Change
 from dra_api_bridge.core.requests import AnyWrite
 from dra_api_bridge.core.steps import end, miss, next_writes, refuse
 from dra_api_bridge.core.writes import Later
-from dra_api_bridge.edge.api import Api, ApiRefusedError, ApiUnreachableError, connected
-from dra_api_bridge.edge.discovery import NotServedError, Served, discover, probe_features
+from dra_api_bridge.edge.api import Api, connected
+from dra_api_bridge.edge.survey import Survey, first_survey, later_surveys
 from dra_api_bridge.edge.watch import Watch
 from dra_api_bridge.edge.writer import Done, Refused, Stale, Writer
 from dra_api_bridge.settings import BridgeSettings
 from dra_shared.events import subjects
-from dra_shared.events.cluster import FeaturesObserved
+from dra_shared.events.envelope import Envelope
 from dra_shared.log.jetstream import JetStreamLog
 from dra_shared.log.protocol import Epoch, EventLog
 from dra_shared.runtime import process
 from dra_shared.runtime.bus import connect
 from dra_shared.runtime.endpoint import Readiness
 from dra_shared.runtime.parked import count_unreadable
+from dra_shared.runtime.process import StartAgainError
 from dra_shared.runtime.settings import SettingsError
 from dra_shared.runtime.writer import as_only_writer
 
@@ -49,11 +51,10 @@ READS: Final = (
 NODE_PAUSE: Final = 0.2
 """Seconds in which a node's changes are gathered: every pod that comes or goes is one."""
 
-DISCOVERY_PAUSE: Final = 2.0
-
 FACTS: Final = Counter("dra_bridge_facts_total", "Facts appended", ["tag"])
 DROPPED: Final = Counter("dra_bridge_dropped_fields_total", "Fields the server dropped", ["field"])
 REFUSALS: Final = Counter("dra_bridge_refusals_total", "Writes the server refused", ["what"])
+TOO_LARGE: Final = Gauge("dra_bridge_too_large", "Things that are too large for an event")
 
 _log = structlog.get_logger()
 
@@ -71,17 +72,23 @@ class Bridge:
         self._due: dict[Work, None] = {}
         self._nodes: dict[Work, None] = {}
         self._wake = asyncio.Event()
+        self._lost = asyncio.Event()
+        self._later: dict[Work, float] = {}
         for what in self._unknown:
             readiness.missing(what)
 
     async def run(self, api: Api, overrides: Sequence[str] = ()) -> None:
-        """Works until cancelled; raises FencedError when another instance has taken over."""
-        served, probed = await _discovered(api, self._readiness)
-        on = features(served.major, served.minor, probed, overrides)
-        self._mirror = Mirror(FeaturesObserved(server_version=served.version, features=on))
+        """Works until cancelled; raises FencedError when another instance has taken over.
+
+        Raises StartAgainError when the API server has become one that serves things elsewhere.
+        """
+        survey = await first_survey(api, overrides, self._readiness)
+        served = survey.served
+        self._mirror = Mirror(survey.features)
         self._writer = Writer(api, served.resource_api)
         async with asyncio.TaskGroup() as self._group:
             self._group.create_task(self._read())
+            self._group.create_task(self._watch_server(api, survey))
             for kind in Kind:
                 if kind in served.paths:
                     watch = Watch(api, kind, served.paths[kind], self)
@@ -106,6 +113,21 @@ class Bridge:
     def advanced(self, kind: Kind, version: int) -> None:
         """Takes in that nothing changed."""
         self._mirror.saw(kind, version)
+
+    def lost(self, kind: Kind) -> None:  # noqa: ARG002 - one kind's loss is all kinds'
+        """Takes in that the server was away."""
+        self._lost.set()
+
+    async def _watch_server(self, api: Api, known: Survey) -> None:
+        """Tells the features anew when the server that answers now has others."""
+        async for now in later_surveys(api, known, self._lost):
+            if not now.serves_the_same(known):
+                message = f"API server {now.served.version} serves other paths than before"
+                raise StartAgainError(message)
+            if now.features != self._mirror.features:
+                _log.info("the API server changed", version=now.served.version)
+                self._mirror.features = now.features
+                self._look({FEATURES})
 
     async def _read(self) -> None:
         async for batch in self._log.read(subjects=READS):
@@ -147,20 +169,42 @@ class Bridge:
             self._wake.clear()
             works, self._due = self._due, {}
             self._send(works)
-            events = new_facts(self._mirror, works, self._actor)
+            events = self._new_facts(works)
             for event in events:
                 FACTS.labels(event.fact.__struct_config__.tag).inc()
             if events:
                 await self._log.commit(events, epoch=self._epoch)
+
+    def _new_facts(self, works: Iterable[Work]) -> Sequence[Envelope]:
+        """What to append; what is too large for it is told once, and to the pods that need it."""
+        known = dict(self._mirror.attempts.too_large)
+        events = new_facts(self._mirror, works, self._actor)
+        found = self._mirror.attempts.too_large
+        for work in found.keys() - known.keys():
+            _log.error("too large for the log", what=work, bytes=found[work])
+            self._look(works)
+        TOO_LARGE.set(len(found))
+        return events
 
     def _send(self, works: Iterable[Work]) -> None:
         loop = asyncio.get_running_loop()
         for work in works:
             for write in next_writes(self._mirror, work, loop.time()):
                 if isinstance(write, Later):
-                    loop.call_later(write.seconds, self._look, (work,))
+                    self._look_later(work, loop.time() + write.seconds)
                 else:
                     self._group.create_task(self._write(write))
+
+    def _look_later(self, work: Work, at: float) -> None:
+        """Looks at the work then, unless that is to happen sooner: then it is found out anew."""
+        if self._later.get(work, inf) > at:
+            self._later[work] = at
+            asyncio.get_running_loop().call_at(at, self._look_now, work, at)
+
+    def _look_now(self, work: Work, at: float) -> None:
+        if self._later.get(work) == at:
+            del self._later[work]
+        self._look((work,))
 
     async def _write(self, write: AnyWrite) -> None:
         what = type(write).__name__
@@ -176,20 +220,6 @@ class Bridge:
             case Stale():
                 miss(self._mirror, write)
         self._look(self._mirror.widened((write.work,)))
-
-
-async def _discovered(api: Api, readiness: Readiness) -> tuple[Served, dict[str, bool]]:
-    """What the API server serves, as soon as that is enough, and the features that were tried."""
-    while True:
-        try:
-            served = await discover(api)
-            return served, await probe_features(api, served.resource_api)
-        except (NotServedError, ApiRefusedError, ApiUnreachableError) as error:
-            lacking = str(error)
-        readiness.missing(lacking)
-        _log.error("cannot work with the API server", error=lacking)
-        await asyncio.sleep(DISCOVERY_PAUSE)
-        readiness.there(lacking)
 
 
 async def serve(settings: BridgeSettings, readiness: Readiness) -> None:

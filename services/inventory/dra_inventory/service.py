@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Final
 
 import structlog
-from nats.aio.client import Client
 from prometheus_client import Counter, Gauge
 
 from dra_inventory.core.inventory import Inventory
@@ -19,7 +18,7 @@ from dra_shared.events.writers import StateRecorded
 from dra_shared.log.jetstream import JetStreamLog
 from dra_shared.log.protocol import Epoch, EventLog, Record
 from dra_shared.runtime import liveness, process
-from dra_shared.runtime.bus import connect
+from dra_shared.runtime.bus import Connection, connect
 from dra_shared.runtime.endpoint import Readiness
 from dra_shared.runtime.parked import count_unreadable
 from dra_shared.runtime.writer import as_only_writer
@@ -47,7 +46,7 @@ class Service:
         self._recorded = 0
         self._caught_up = asyncio.Event()
 
-    async def run(self, client: Client) -> None:
+    async def run(self, client: Connection) -> None:
         """Serves until cancelled or fenced off."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._follow())
@@ -80,7 +79,7 @@ class Service:
         POOLS.set(sum(isinstance(pool, PoolPublished) for pool in self._state.pools.values()))
         LOST.set(sum(node.lost for node in self._state.nodes.values()))
 
-    async def _listen(self, client: Client) -> None:
+    async def _listen(self, client: Connection) -> None:
         loop = asyncio.get_running_loop()
         await self._caught_up.wait()
         ears = Ears(listening_since=loop.time())

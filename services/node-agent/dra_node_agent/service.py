@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Final
 
 import structlog
-from nats.aio.client import Client
 
 from dra_node_agent.core.history import History
 from dra_node_agent.core.plan import Driver
@@ -206,7 +205,7 @@ class Agent:
             tasks.create_task(self._feed.follow(log, self._sweep))
             tasks.create_task(liveness.beat(client, self._node))
 
-    async def _connect(self) -> Client:
+    async def _connect(self) -> bus.Connection:
         while True:
             try:
                 return await bus.connect(self._settings.nats_url, f"node-agent/{self._node}")

@@ -1,5 +1,6 @@
 """Facts of the allocator: who got what, who could not and why, what was given back."""
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 import msgspec
@@ -13,7 +14,8 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fal
     """What one result of an allocation takes, frozen when it was decided.
 
     `capacity` and `counters` are exact quantities as text; counters are per counter set of the
-    device's pool. A share takes part of a device, `admin` takes nothing at all.
+    device's pool. A share takes part of a device, `admin` takes nothing at all. `card_of`: no result
+    has the device, but nobody else may, since it is one card with this one, which a result has.
     """
 
     device: DeviceId
@@ -22,10 +24,20 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fal
     counters: dict[str, dict[str, str]] = msgspec.field(default_factory=dict)
     compatibility_groups: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     admin: bool = False
+    card_of: DeviceId | None = None
+
+
+def of_results(costs: Iterable[Cost]) -> tuple[Cost, ...]:
+    """What an allocation's results cost, in their order, without devices that are the same cards."""
+    return tuple(cost for cost in costs if cost.card_of is None)
 
 
 class AllocatedClaim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """What one claim got, as the API will show it, and what that costs."""
+    """What one claim got, as the API will show it, and what that costs.
+
+    The costs of the results come first, in their order; behind them stand devices that are the same
+    card as one of those, if the policy treats them so.
+    """
 
     claim: ObjectRef
     allocation: AllocationResult
@@ -114,13 +126,17 @@ class ClaimReleased(Fact, frozen=True, kw_only=True, tag="claim.released.v1"):
 
 
 class AllocationAdopted(Fact, frozen=True, kw_only=True, tag="allocation.adopted.v1"):
-    """Someone else allocated the claim (kube-scheduler, another allocator); it counts as in use."""
+    """Someone else allocated the claim (kube-scheduler, another allocator); it counts as in use.
+
+    `strict_cards`: the costs name devices that are the same card too.
+    """
 
     claim: ObjectRef
     node: str | None
     allocation: AllocationResult
     costs: tuple[Cost, ...]
     conflicts: tuple[DeviceId, ...] = ()
+    strict_cards: bool = False
 
 
 AllocationFact = ClaimAllocated | ClaimUnsatisfiable | ClaimReleased | AllocationAdopted

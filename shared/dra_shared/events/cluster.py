@@ -64,6 +64,27 @@ class ForeignSlicesObserved(Fact, frozen=True, kw_only=True, tag="foreign_slices
     slices: tuple[ResourceSlice, ...]
 
 
+class ForeignSlicesChanged(Fact, frozen=True, kw_only=True, tag="foreign_slices.changed.v1"):
+    """Slices of such a pool that are new or different, and the names of those that went.
+
+    Tells a pool bit by bit that is too large for one event.
+    """
+
+    driver: str
+    pool: str
+    slices: tuple[ResourceSlice, ...] = ()
+    removed: tuple[str, ...] = ()
+
+    def onto(self, before: ForeignSlicesObserved | None) -> ForeignSlicesObserved:
+        """The pool as it is with this change, its slices by name."""
+        known = {item.metadata.name: item for item in (before.slices if before else ())}
+        known |= {item.metadata.name: item for item in self.slices}
+        for name in self.removed:
+            known.pop(name, None)
+        slices = tuple(item for _, item in sorted(known.items()))
+        return ForeignSlicesObserved(driver=self.driver, pool=self.pool, slices=slices)
+
+
 class ForeignSlicesRemoved(Fact, frozen=True, kw_only=True, tag="foreign_slices.removed.v1"):
     """No slice of that pool is left."""
 
@@ -86,6 +107,7 @@ ClusterFact = (
     | NodeObserved
     | NodeRemoved
     | ForeignSlicesObserved
+    | ForeignSlicesChanged
     | ForeignSlicesRemoved
     | FeaturesObserved
 )

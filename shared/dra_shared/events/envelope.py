@@ -62,7 +62,7 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc
     fact: AnyFact | UnknownFact | UnreadableFact
 
 
-class _Header(msgspec.Struct, frozen=True, kw_only=True):
+class _Header(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     id: str
     cause: int = 0
     correlation: str = ""
@@ -82,8 +82,14 @@ _TAG: Final = msgspec.json.Decoder(_Tag)
 
 
 def encode(envelope: Envelope) -> bytes:
-    """The event as JSON."""
-    return _ENCODER.encode(envelope)
+    """The event as JSON. A fact of a later release keeps its bytes; what is no event is a text."""
+    match envelope.fact:
+        case UnknownFact(raw=raw):
+            return _ENCODER.encode(_header(envelope, raw))
+        case UnreadableFact(raw=raw):
+            return _ENCODER.encode(raw.decode(errors="backslashreplace"))
+        case _:
+            return _ENCODER.encode(envelope)
 
 
 def decode(data: bytes, place: str = "the event") -> Envelope:
@@ -126,6 +132,17 @@ def _decode_other_release(data: bytes, place: str, error: msgspec.DecodeError) -
     if tag in known_tags():
         raise CorruptEventError(place, str(error)) from error
     return _envelope(header, UnknownFact(wire_tag=tag, raw=bytes(header.fact)))
+
+
+def _header(envelope: Envelope, fact: bytes) -> _Header:
+    return _Header(
+        id=envelope.id,
+        cause=envelope.cause,
+        correlation=envelope.correlation,
+        actor=envelope.actor,
+        traceparent=envelope.traceparent,
+        fact=msgspec.Raw(fact),
+    )
 
 
 def _envelope(header: _Header, fact: AnyFact | UnknownFact) -> Envelope:

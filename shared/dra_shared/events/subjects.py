@@ -78,6 +78,7 @@ _PLACES: Final[Mapping[type[Fact], Callable[[Any], tuple[str, ...]]]] = MappingP
         cluster.NodeObserved: lambda f: ("cluster", "node", f.name),
         cluster.NodeRemoved: lambda f: ("cluster", "node", f.name),
         cluster.ForeignSlicesObserved: lambda f: ("cluster", "foreign-slices", f.driver, f.pool),
+        cluster.ForeignSlicesChanged: lambda f: ("cluster", "foreign-slices", f.driver, f.pool),
         cluster.ForeignSlicesRemoved: lambda f: ("cluster", "foreign-slices", f.driver, f.pool),
         cluster.FeaturesObserved: lambda _: ("cluster", "features"),
         claims.ClaimRequested: lambda f: ("claim", f.claim.uid),

@@ -162,7 +162,7 @@ class AllocationResult(KubeStruct, frozen=True, kw_only=True):
 
 
 class ResourceClaimConsumerReference(KubeStruct, frozen=True, kw_only=True):
-    """Who may use a claim; for us always a pod."""
+    """Who may use a claim; ours are pods, and those of others are written back as they came."""
 
     api_group: str = ""
     resource: str

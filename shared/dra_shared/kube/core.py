@@ -105,7 +105,6 @@ class PodSpec(KubeStruct, frozen=True, kw_only=True):
     overhead: dict[str, str] | None = None
     resource_claims: tuple[PodResourceClaim, ...] | None = None
     scheduling_gates: tuple[PodSchedulingGate, ...] | None = None
-    scheduler_name: str | None = None
     priority: int | None = None
     resources: ResourceRequirements | None = None
     """Of the pod as a whole; where given, they replace the sum over its containers."""

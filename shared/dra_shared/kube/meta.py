@@ -27,7 +27,7 @@ class OwnerReference(KubeStruct, frozen=True, kw_only=True):
 
 
 class ObjectMeta(KubeStruct, frozen=True, kw_only=True):
-    """Identity and bookkeeping of one object."""
+    """Identity and bookkeeping of one object. Facts carry it, so what nobody reads stays readable."""
 
     name: str = ""
     generate_name: str | None = None

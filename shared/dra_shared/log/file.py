@@ -14,31 +14,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
-from dra_shared.events.envelope import CorruptEventError, Envelope, decode_or_park, encode
+from dra_shared.events.envelope import CorruptEventError, Envelope
 from dra_shared.events.subjects import EVERYTHING, subject
 from dra_shared.events.writers import EpochOpened
 from dra_shared.log.journal import Journal
+from dra_shared.log.lines import BEGIN, json_line, record_of
 from dra_shared.log.protocol import Epoch, FencedError, LogUnavailableError, Record
 
 BATCH: Final = 1000
 LOOK_AGAIN: Final = 0.05
 """Seconds between looks for what other processes wrote."""
-
-BEGIN: Final = b'{"sequence":'
-"""How each line begins. A file that begins otherwise is somebody else's: never cut off."""
-
-
-class _Line(msgspec.Struct):
-    sequence: int
-    time_ns: int
-    subject: str
-    event: msgspec.Raw
-
-
-_LINES: Final = msgspec.json.Decoder(_Line)
-_ENCODER: Final = msgspec.json.Encoder()
 
 
 class FileLog:
@@ -132,7 +117,7 @@ class FileLog:
                 fresh.append(record)
             known[event.id] = sequence
             sequences.append(sequence)
-        self._write(b"".join(map(_line, fresh)))
+        self._write(b"".join(json_line(record) + b"\n" for record in fresh))
         for record in fresh:
             self._journal.add(record)
         return sequences
@@ -158,21 +143,6 @@ class FileLog:
             raise CorruptEventError(f"line 1 of {self._path}", "it is no line of a log")
         whole = data[: data.rfind(b"\n") + 1]
         for line in whole.splitlines():
-            self._journal.add(self._record(line))
+            sequence = self._journal.last + 1
+            self._journal.add(record_of(line, sequence, f"line {sequence} of {self._path}"))
         self._offset += len(whole)
-
-    def _record(self, line: bytes) -> Record:
-        place = f"line {self._journal.last + 1} of {self._path}"
-        try:
-            found = _LINES.decode(line)
-        except msgspec.DecodeError as error:
-            raise CorruptEventError(place, str(error)) from error
-        if found.sequence != self._journal.last + 1:
-            raise CorruptEventError(place, f"it says sequence {found.sequence}")
-        event = decode_or_park(bytes(found.event), place)
-        return Record(found.sequence, found.time_ns, found.subject, event)
-
-
-def _line(record: Record) -> bytes:
-    event = msgspec.Raw(encode(record.envelope))
-    return _ENCODER.encode(_Line(record.sequence, record.time_ns, record.subject, event)) + b"\n"

@@ -13,7 +13,7 @@ from nats.aio.client import Client
 from nats.errors import Error as NatsError
 
 from dra_shared.events import subjects
-from dra_shared.events.envelope import Envelope, encode
+from dra_shared.events.envelope import Envelope
 from dra_shared.ids import digest
 from dra_shared.log.jetstream_answers import (
     BUSY_PAUSE,
@@ -24,6 +24,7 @@ from dra_shared.log.jetstream_answers import (
     fence,
     sequence_of,
 )
+from dra_shared.log.jetstream_publisher import encoded
 from dra_shared.log.protocol import Epoch, LogUnavailableError
 
 LARGEST: Final = 500
@@ -84,7 +85,7 @@ class BatchPublisher:
                 return await self._request(event, headers | {"Nats-Batch-Commit": "1"})
             if number > 1:
                 await self._client.publish(
-                    subjects.subject(event.fact), encode(event), headers=headers
+                    subjects.subject(event.fact), encoded(event, self._client), headers=headers
                 )
                 continue
             opened = await self._request(event, headers)
@@ -93,10 +94,10 @@ class BatchPublisher:
         return None
 
     async def _request(self, event: Envelope, headers: dict[str, str]) -> Ack | None:
-        subject = subjects.subject(event.fact)
+        subject, data = subjects.subject(event.fact), encoded(event, self._client)
         try:
             answer = await self._client.request(
-                subject, encode(event), timeout=ANSWER_SECONDS, headers=headers
+                subject, data, timeout=ANSWER_SECONDS, headers=headers
             )
         except (NatsError, TimeoutError) as error:
             if self._client.is_closed:

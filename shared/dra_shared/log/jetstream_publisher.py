@@ -23,7 +23,7 @@ from dra_shared.log.jetstream_answers import (
     sequence_of,
 )
 from dra_shared.log.jetstream_parser import subscribe
-from dra_shared.log.protocol import Epoch, LogUnavailableError
+from dra_shared.log.protocol import Epoch, EventTooLargeError, LogUnavailableError
 
 WINDOW: Final = 1024
 """Events in flight at most."""
@@ -33,6 +33,9 @@ LONGEST_WAIT: Final = 5.0
 """Seconds to wait for acknowledgements before sending again; doubles up to the longest."""
 
 LOOK: Final = 0.1
+
+MOST_OF_HEADERS: Final = 1024
+"""Bytes that are kept free for the headers, which count against the server's max_payload."""
 
 
 class Publisher:
@@ -106,7 +109,8 @@ class Publisher:
         self._waiting[token] = asyncio.get_running_loop().create_future()
         headers = {"Nats-Msg-Id": event.id, **(fence(epoch) if epoch is not None else {})}
         subject = subjects.subject(event.fact)
-        await self._client.publish(subject, encode(event), reply=reply, headers=headers)
+        data = encoded(event, self._client)
+        await self._client.publish(subject, data, reply=reply, headers=headers)
         return token
 
     def _acknowledge(
@@ -117,3 +121,12 @@ class Publisher:
             return
         no_responders = header is not None and header[9:12] == b"503"
         future.set_result(NO_RESPONDERS if no_responders else decode_ack(data))
+
+
+def encoded(event: Envelope, client: Client) -> bytes:
+    """The event as JSON; raises EventTooLargeError if the server would never take it."""
+    data = encode(event)
+    size = len(data) + MOST_OF_HEADERS
+    if size > client.max_payload:
+        raise EventTooLargeError(event.id, size, client.max_payload)
+    return data

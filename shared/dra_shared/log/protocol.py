@@ -46,6 +46,15 @@ class LogUnavailableError(LogError):
     """The log cannot be reached or refuses to store; the operator must look at it."""
 
 
+class EventTooLargeError(LogError):
+    """An event is larger than the log takes; its writer should have made it smaller."""
+
+    def __init__(self, identity: str, size: int, limit: int) -> None:
+        super().__init__(
+            f"event {identity} has {size} bytes with its headers; NATS takes {limit} (max_payload)"
+        )
+
+
 class EventLog(Protocol):
     """An ordered, durable, fenced list of events."""
 
@@ -57,7 +66,8 @@ class EventLog(Protocol):
         An event whose id is in the log already is not appended again; its old sequence is
         returned. With an epoch, nothing is appended once a newer epoch was opened: raises
         FencedError. What cannot be known (a timeout) is tried again with the same ids until
-        it is; raises LogUnavailableError only for what trying again cannot mend.
+        it is; raises LogUnavailableError only for what trying again cannot mend, and
+        EventTooLargeError for an event that it can never take.
         """
         ...
 

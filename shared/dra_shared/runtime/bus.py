@@ -22,10 +22,13 @@ CONNECTED: Final = Gauge("dra_nats_connected", "1 while there is a connection to
 RECONNECT_WAIT: Final = 0.2
 """Seconds between tries to connect."""
 
+Connection = Client
+"""What `connect` gives, for those who only pass it on and need not know NATS."""
+
 _log = structlog.get_logger()
 
 
-async def connect(url: str, name: str, *, patience: float = -1) -> Client:
+async def connect(url: str, name: str, *, patience: float = -1) -> Connection:
     """A client of these servers (comma-separated) that reconnects for ever. `patience`: seconds to wait for the first connection.
 
     Negative: for ever. Raises LogUnavailableError when patience ends or the server says no.

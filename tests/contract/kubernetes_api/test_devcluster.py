@@ -2,6 +2,7 @@
 
 from contract.kubernetes_api.claims import ClaimPromises
 from contract.kubernetes_api.pods import PodPromises
+from contract.kubernetes_api.selectors import SelectorPromises
 from contract.kubernetes_api.watching import HistoryPromises, WatchPromises
 from contract.kubernetes_api.writing import WritePromises
 
@@ -24,3 +25,7 @@ class TestClaims(ClaimPromises):
 
 class TestPods(PodPromises):
     """See ``PodPromises``."""
+
+
+class TestSelectors(SelectorPromises):
+    """See ``SelectorPromises``."""

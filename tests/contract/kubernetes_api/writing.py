@@ -165,6 +165,31 @@ class WritePromises:
         await api.merge(f"{templates}/held", {"metadata": {"finalizers": []}})
         assert not await api.exists(f"{templates}/held")
 
+    async def test_a_deleted_namespace_takes_nothing_new_and_goes_after_its_contents(
+        self, api: Api, namespace: str
+    ) -> None:
+        doomed = f"{namespace}-doomed"
+        place, scope = f"{CORE}/namespaces/{doomed}", f"{DRA}/namespaces/{doomed}"
+        templates = f"{scope}/resourceclaimtemplates"
+        await api.create(f"{CORE}/namespaces", {"metadata": {"name": doomed}})
+        for name in ("first", "second"):
+            spec = {"spec": a_claim_spec()}
+            await api.create(templates, {"metadata": {"name": name}, "spec": spec})
+        deleted = (await api.call("DELETE", place)).ok()
+        late = await api.call("POST", f"{scope}/resourceclaims", a_claim("a"))
+        by_hand = await api.call("DELETE", f"{templates}/first")
+        left = await api.call("GET", f"{templates}/second")
+        assert deleted["status"]["phase"] == "Terminating"
+        assert (late.code, late.reason) == (403, "Forbidden")
+        assert "because it is being terminated" in late.message
+        assert (by_hand.code, left.code) == (200, 200)
+
+        async def gone() -> bool:
+            return not await api.exists(place)
+
+        await until(gone, "the namespace goes", within=30)
+        assert not await api.exists(f"{templates}/second")
+
     async def test_a_delete_that_means_another_uid_conflicts(
         self, api: Api, namespace: str
     ) -> None:

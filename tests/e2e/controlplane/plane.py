@@ -5,7 +5,6 @@ tests install those of deploy/ like an operator does.
 """
 
 import asyncio
-import socket
 import ssl
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack
@@ -15,6 +14,7 @@ from typing import Any, Self
 
 import aiohttp
 
+from dra_cli.local.ports import free_ports
 from e2e.controlplane.commands import LOOPBACK, Options, Site, arguments
 from e2e.controlplane.eventually import DeadlineError, eventually
 from e2e.controlplane.identities import (
@@ -187,12 +187,3 @@ class ControlPlane:
                 return response.status == 200
         except (aiohttp.ClientError, ssl.SSLError):
             return False
-
-
-def free_ports(count: int) -> list[int]:
-    """Distinct ports of loopback that were free a moment ago."""
-    sockets = [socket.create_server((LOOPBACK, 0)) for _ in range(count)]
-    ports = [held.getsockname()[1] for held in sockets]
-    for held in sockets:
-        held.close()
-    return ports

@@ -8,7 +8,8 @@ import os
 import sys
 from pathlib import Path
 
-TETHER = Path(__file__).with_name("tether.py")
+from dra_cli.local.child import TETHER
+
 TAIL_LINES = 25
 
 
@@ -38,7 +39,7 @@ class Server:
         with log.open("ab") as output:
             running = await asyncio.create_subprocess_exec(
                 sys.executable,
-                *("-I", "-S", str(TETHER), str(os.getpid()), str(program), *arguments),
+                *("-I", "-S", TETHER, str(os.getpid()), str(program), *arguments),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,

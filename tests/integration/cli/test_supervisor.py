@@ -126,6 +126,29 @@ async def test_any_other_end_is_for_good_and_told_with_the_end_of_the_log(
         await supervisor.ready(within=1)
 
 
+async def test_a_program_that_the_system_cannot_start_is_told(
+    supervisor: Supervisor, tmp_path: Path
+) -> None:
+    (tmp_path / "toy.log").mkdir()
+    supervisor.start(a_program(tmp_path))
+    with pytest.raises(ProgramEndedError, match=r"toy cannot be started .*Is a directory"):
+        await asyncio.wait_for(supervisor.failure(), 10)
+    with pytest.raises(ProgramEndedError):
+        await supervisor.ready(within=1)
+
+
+async def test_a_program_that_the_system_cannot_start_again_is_told(
+    supervisor: Supervisor, tmp_path: Path
+) -> None:
+    supervisor.start(a_program(tmp_path))
+    await supervisor.ready(within=10)
+    (tmp_path / "toy.log").unlink()
+    (tmp_path / "toy.log").mkdir()
+    supervisor.child("toy").signal(signal.SIGKILL)
+    with pytest.raises(ProgramEndedError, match=r"toy cannot be started .*Is a directory"):
+        await asyncio.wait_for(supervisor.failure(), 10)
+
+
 async def test_without_restarts_a_kill_is_for_good_until_the_program_is_started_by_hand(
     tmp_path: Path,
 ) -> None:

@@ -1,12 +1,10 @@
 """The inventory as a process, on a real NATS server."""
 
 import asyncio
-import os
-import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 
-from facts import everything
+from facts import found
+from processes import a_part, questions_for_leases
 from servers import NatsServer
 from waiting import until
 
@@ -16,32 +14,14 @@ from dra_shared.events.pools import NodeLost, PoolPublished, PoolWithdrawn
 from dra_shared.events.writers import EpochOpened
 from dra_shared.kube.devices import Device
 from dra_shared.log.jetstream import JetStreamLog
-from dra_shared.log.protocol import EventLog
 from dra_shared.runtime.bus import connect
 from dra_shared.runtime.liveness import beat
 
 
-@asynccontextmanager
-async def inventory(server: NatsServer, name: str) -> AsyncIterator[asyncio.subprocess.Process]:
-    environment = os.environ | {
-        "NATS_URL": server.url,
-        "HTTP_PORT": "-1",
-        "INSTANCE": name,
-        "SILENCE_SECONDS": "8",
-    }
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "dra_inventory", env=environment
-    )
-    try:
-        yield process
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
-
-
-async def tags(log: EventLog, kind: type) -> list[object]:
-    return [r.envelope.fact for r in await everything(log) if isinstance(r.envelope.fact, kind)]
+def inventory(
+    server: NatsServer, name: str
+) -> AbstractAsyncContextManager[asyncio.subprocess.Process]:
+    return a_part("dra_inventory", server, name, SILENCE_SECONDS="8")
 
 
 def report(count: int) -> list[Envelope]:
@@ -63,10 +43,10 @@ async def test_pools_are_published_and_withdrawn_when_the_agent_falls_silent(
     async with inventory(nats_server, "a"):
         beating = asyncio.create_task(beat(client, "n.1"))
         await log.commit(report(3))
-        await until(lambda: tags(log, PoolPublished), "the pool is published")
+        await until(lambda: found(log, PoolPublished), "the pool is published")
         beating.cancel()
-        await until(lambda: tags(log, PoolWithdrawn), "the pool is withdrawn", within=25)
-        assert len(await tags(log, NodeLost)) == 1
+        await until(lambda: found(log, PoolWithdrawn), "the pool is withdrawn", within=25)
+        assert len(await found(log, NodeLost)) == 1
     await log.close()
 
 
@@ -76,22 +56,16 @@ async def test_a_standby_takes_over_within_five_seconds_of_a_kill(nats_server: N
     await log.ensure_stream()
     beating = asyncio.create_task(beat(client, "n.1"))
     async with inventory(nats_server, "a") as first:
-        await until(lambda: tags(log, EpochOpened), "the first writes")
+        await until(lambda: found(log, EpochOpened), "the first writes")
+        questions = await questions_for_leases(client)
         async with inventory(nats_server, "b"):
             await log.commit(report(1))
-            await until(lambda: tags(log, PoolPublished), "the first publishes")
-            assert len(await tags(log, EpochOpened)) == 1
+            await until(lambda: found(log, PoolPublished), "the first publishes")
+            assert len(await found(log, EpochOpened)) == 1
+            await questions.next_msg(30)
             first.kill()
-
-            async def second_writes() -> bool:
-                return len(await tags(log, EpochOpened)) == 2
-
-            await until(second_writes, "the standby writes", within=5)
+            await until(lambda: found(log, EpochOpened, 2), "the standby writes", within=5)
             await log.commit(report(2))
-
-            async def published_again() -> bool:
-                return len(await tags(log, PoolPublished)) == 2
-
-            await until(published_again, "the standby publishes")
+            await until(lambda: found(log, PoolPublished, 2), "the standby publishes")
     beating.cancel()
     await log.close()

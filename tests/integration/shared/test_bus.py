@@ -21,9 +21,8 @@ async def test_a_server_that_is_away_is_told_once_however_often_it_is_tried() ->
 
 
 async def test_a_server_that_keeps_no_logs_for_us_is_told_and_given_up(tmp_path: Path) -> None:
-    server = NatsServer(tmp_path)
-    server.join("accounts { A { users: [{user: a, password: a}] } }\nno_auth_user: a\n")
-    with server, capture_logs() as told:
+    accounts = "accounts { A { users: [{user: a, password: a}] } }\nno_auth_user: a\n"
+    with NatsServer(tmp_path, more=accounts) as server, capture_logs() as told:
         log = JetStreamLog(await connect(server.url, "test"), patience=0.5)
         with pytest.raises(LogUnavailableError, match="is JetStream enabled there"):
             await log.last_sequence()

@@ -2,6 +2,7 @@
 
 import asyncio
 
+from processes import questions_for_leases
 from servers import NatsServer
 from waiting import until
 
@@ -19,8 +20,10 @@ async def test_a_lease_has_one_holder_and_passes_on_when_given_back(
     client = await connect(nats_server.url, "test")
     first, second = Lease(client, "allocator", "a"), Lease(client, "allocator", "b")
     await first.acquire()
+    questions = await questions_for_leases(client)
     waiting = asyncio.create_task(second.acquire())
-    await asyncio.sleep(0.6)
+    for _ in ("asked and refused", "asks again"):
+        await questions.next_msg(5)
     assert not waiting.done()
     await first.release()
     await asyncio.wait_for(waiting, 2)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from facts import an_event, everything, ids
 from servers import NatsCluster
+from waiting import until
 
 from dra_shared.log.jetstream import STREAM, JetStreamLog
 from dra_shared.log.protocol import FencedError
@@ -62,9 +63,13 @@ async def test_the_loss_of_the_leader_loses_and_doubles_nothing(cluster: NatsClu
         for number in range(300):
             await log.commit([an_event(number)], epoch=epoch)
 
+    async def some_are_stored() -> bool:
+        return await log.last_sequence() > 20
+
     loading = asyncio.create_task(load())
-    await asyncio.sleep(0.1)
+    await until(some_are_stored, "some events are stored")
     leader.kill()
+    assert not loading.done()
     await asyncio.wait_for(loading, 40)
     stored = [i for i in ids(await everything(log)) if i.startswith("test:")]
     assert stored == [f"test:{n}" for n in range(300)]

@@ -4,56 +4,14 @@ A 1.37 API server does not start without resource.k8s.io/v1, so these are answer
 give them.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from aiohttp import web
+from unit.api_bridge.servers import RULES, THREE, a_server
 
 from dra_api_bridge.core.objects import Kind
-from dra_api_bridge.edge.api import Api, NoClusterError, connected
+from dra_api_bridge.edge.api import NoClusterError, connected
 from dra_api_bridge.edge.discovery import NotServedError, discover, probe_features
-
-THREE = ("resourceclaims", "deviceclasses", "resourceslices")
-RULES = "devicetaintrules"
-KUBECONFIG = """apiVersion: v1
-kind: Config
-current-context: c
-contexts: [{{name: c, context: {{cluster: c, user: u}}}}]
-clusters: [{{name: c, cluster: {{server: "http://127.0.0.1:{port}"}}}}]
-users: [{{name: u, user: {{token: secret}}}}]
-"""
-
-
-@asynccontextmanager
-async def a_server(versions: Mapping[str, Sequence[str]], folder: Path) -> AsyncIterator[Api]:
-    """An API server that serves these resources of resource.k8s.io in these versions."""
-
-    async def version(_: web.Request) -> web.Response:
-        return web.json_response({"major": "1", "minor": "34", "gitVersion": "v1.34.1"})
-
-    async def resources(request: web.Request) -> web.Response:
-        served = versions.get(request.match_info["version"])
-        if served is None:
-            return web.json_response({"kind": "Status", "message": "not found"}, status=404)
-        return web.json_response({"resources": [{"name": name} for name in served]})
-
-    async def refuse(_: web.Request) -> web.Response:
-        return web.json_response({"kind": "Status", "message": "forbidden"}, status=403)
-
-    application = web.Application()
-    application.router.add_get("/version", version)
-    application.router.add_get("/apis/resource.k8s.io/{version}", resources)
-    application.router.add_post("/{path:.*}", refuse)
-    runner = web.AppRunner(application)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    config = folder / "kubeconfig"
-    config.write_text(KUBECONFIG.format(port=runner.addresses[0][1]))
-    async with connected(str(config)) as api:
-        yield api
-    await runner.cleanup()
 
 
 async def test_the_stable_version_is_used_where_it_is_served(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from dra_api_bridge.core.requests import (
 )
 from dra_api_bridge.core.slices import lost_fields, slice_name
 from dra_api_bridge.core.steps import end, refuse
-from dra_shared.events.cluster import ForeignSlicesObserved, ForeignSlicesRemoved
+from dra_shared.events.cluster import FeaturesObserved, ForeignSlicesObserved, ForeignSlicesRemoved
 from dra_shared.events.mirror import SliceRefused
 from dra_shared.events.pools import PoolPublished, PoolWithdrawn, WithdrawalReason
 from dra_shared.kube.devices import ResourceSliceSpec
@@ -159,6 +159,37 @@ def test_a_refused_edition_is_told_once_and_only_the_next_is_tried() -> None:
     assert (world.writes(), world.facts()) == ([], [])
     world.told(published(a_spec("b", generation=2), generation=2))
     assert [type(write) for write in world.writes()] == [CreateSlice]
+
+
+def other_features(world: World) -> None:
+    """The API server comes back with another feature."""
+    world.told(FeaturesObserved(server_version="v1.37.2", features=("DeviceTaints",)))
+    world.mirror.features = FeaturesObserved(server_version="v1.37.2", features=("DeviceTaints",))
+
+
+def test_what_was_refused_is_tried_again_once_the_server_has_other_features() -> None:
+    world = a_world(a_spec("a"))
+    (write,) = world.writes()
+    refuse(world.mirror, write, 422, "a feature is off")
+    world.facts()
+    assert world.writes() == []
+    other_features(world)
+    assert [type(write) for write in world.writes()] == [CreateSlice]
+    assert [type(write) for write in world.restarted().writes()] == [CreateSlice]
+
+
+def test_what_was_dropped_is_written_again_once_the_server_has_other_features() -> None:
+    taints = [{"key": "k", "effect": "NoSchedule"}]
+    world = a_world(a_spec(devices=[{"name": "a", "taints": taints}]))
+    (write,) = world.writes()
+    assert isinstance(write, SliceWrite)
+    bare = shown(write, 10, devices=[{"name": "a"}])
+    end(world.mirror, write, 10, msgspec.json.encode(bare))
+    world.see(Kind.SLICES, bare)
+    world.facts()
+    assert world.writes() == []
+    other_features(world)
+    assert [type(write) for write in world.writes()] == [UpdateSlice]
 
 
 def test_fields_that_the_server_drops_are_told_once_and_not_written_for_ever() -> None:

@@ -7,10 +7,10 @@ from click.testing import CliRunner, Result
 from cluster import DRIVER, Story, a_claim, a_class, a_device, a_node, a_pod, a_request, ref
 
 from dra_cli.__main__ import main
-from dra_cli.core.export import json_line
 from dra_inventory.core.inventory import Inventory
 from dra_shared.events.envelope import Envelope
 from dra_shared.events.nodes import AgentStarted, ClaimPrepared, DevicesReported, ReportedDevice
+from dra_shared.log.lines import json_line
 from dra_shared.log.protocol import Record
 
 

@@ -3,6 +3,7 @@
 import argparse
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -94,6 +95,17 @@ def test_a_node_that_makes_no_sense_is_refused(text: str) -> None:
         parse_place(text)
 
 
+@pytest.mark.parametrize("name", ["A_b", "", "a b", "../a", "-a", "a." + "b" * 260])
+def test_a_name_that_no_node_can_have_is_refused(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parse_arguments(["--root", "/tmp", f"--node={name}"])
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert f"{name!r} is no name for a node: a lowercase RFC 1123 subdomain must" in said
+
+
 def test_the_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         parse_arguments(["--help"])
@@ -107,6 +119,31 @@ def test_a_kubeconfig_without_context_is_named(tmp_path: Path) -> None:
     path = tmp_path / "kubeconfig"
     path.write_text("contexts: []\n")
     with pytest.raises(KubeconfigError, match=str(path)):
+        from_kubeconfig(path)
+
+
+@pytest.mark.parametrize(
+    ("cluster", "user", "named"),
+    [
+        ({"proxy-url": "http://proxy"}, {}, "proxy-url"),
+        ({"tls-server-name": "kubernetes"}, {}, "tls-server-name"),
+        ({}, {"exec": {"command": "login"}}, "exec"),
+        ({}, {"username": "u", "password": "p"}, "password, username"),
+        ({}, {"tokenFile": "/token"}, "tokenFile"),
+    ],
+)
+def test_a_kubeconfig_that_asks_for_more_than_there_is_is_refused(
+    cluster: dict[str, str], user: dict[str, Any], named: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "kubeconfig"
+    config = {
+        "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": {"server": "https://a", **cluster}}],
+        "users": [{"name": "u", "user": user}],
+    }
+    path.write_text(yaml.safe_dump(config))
+    with pytest.raises(KubeconfigError, match=f"has {named}, which is not supported here"):
         from_kubeconfig(path)
 
 

@@ -48,6 +48,11 @@ def test_a_fact_of_a_later_release_is_kept_whole() -> None:
     assert msgspec.json.decode(fact.raw)["by"] == "all"
 
 
+def test_a_fact_of_a_later_release_is_written_as_it_came() -> None:
+    wire = b'{"id":"x","cause":7,"actor":"a","fact":{"tag":"claim.praised.v7","by":"all"}}'
+    assert encode(decode(wire)) == wire
+
+
 @pytest.mark.parametrize(
     "wire",
     [b"", b"{", b"[]", b'{"id":"x","actor":"a"}', encode(WITHDRAWN).replace(b'"uid"', b'"udi"')],

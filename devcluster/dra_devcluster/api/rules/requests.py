@@ -1,7 +1,4 @@
-"""Rules for what a claim asks for: its spec, and the spec inside a template.
-
-Selectors are not compiled: CEL is the allocator's business, a wrong one is reported there.
-"""
+"""Rules for what a claim asks for: its spec, the spec inside a template, and device classes."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -15,6 +12,7 @@ from dra_devcluster.api.names import (
     is_subdomain,
 )
 from dra_devcluster.api.resources import Object
+from dra_devcluster.api.rules.selectors import check_selectors
 
 REQUEST_LIMIT: Final = 32
 ALTERNATIVE_LIMIT: Final = 8
@@ -107,6 +105,16 @@ def _check_wanted(wanted: Object, field: str) -> Iterator[FieldError]:
     elif mode == "All" and wanted.get("count", 0):
         why = "must not be specified when allocationMode is 'All'"
         yield invalid_field(f"{field}.count", wanted["count"], why)
+    yield from check_selectors(wanted.get("selectors", []), f"{field}.selectors")
+
+
+def check_class(device_class: Object, old: Object | None) -> Iterator[FieldError]:
+    """A class on its way in, or a change of one: what stays as it is, is not looked at again."""
+    spec, before = device_class["spec"], old["spec"] if old is not None else {}
+    if spec.get("selectors") != before.get("selectors"):
+        yield from check_selectors(spec.get("selectors", []), "spec.selectors")
+    for index, entry in enumerate(spec.get("config", [])):
+        yield from check_opaque(entry, f"spec.config[{index}]")
 
 
 def check_references(entry: Object, names: set[str], field: str) -> Iterator[FieldError]:

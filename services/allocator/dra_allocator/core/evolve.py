@@ -187,6 +187,9 @@ APPLIES: Final[Mapping[type[Fact], Callable[[Registers, Any, int], None]]] = Map
         cluster.NodeObserved: _node_observed,
         cluster.NodeRemoved: _node_removed,
         cluster.ForeignSlicesObserved: lambda r, f, _: r.foreign.put((f.driver, f.pool), f),
+        cluster.ForeignSlicesChanged: lambda r, f, _: r.foreign.put(
+            (f.driver, f.pool), f.onto(r.foreign.get((f.driver, f.pool)))
+        ),
         cluster.ForeignSlicesRemoved: lambda r, f, _: r.foreign.drop((f.driver, f.pool)),
         cluster.FeaturesObserved: lambda r, f, _: r.features.put("", f),
         mirror.ForeignAllocationObserved: _foreign_observed,

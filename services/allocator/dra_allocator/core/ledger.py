@@ -22,7 +22,11 @@ from dra_shared.quantity import parse_quantity
 
 
 class Ledger:
-    """Who holds what, by claim and by device."""
+    """Who holds what, by claim and by device.
+
+    Of a card that several drivers publish, many may hold parts through one driver; then nobody holds
+    it through another, whatever stands there for it.
+    """
 
     def __init__(self) -> None:
         self._by_claim: dict[str, tuple[Cost, ...]] = {}
@@ -64,7 +68,8 @@ class Ledger:
 
     def _faults_of(self, state: ClusterState, device: DeviceId) -> Iterator[str]:
         holders = self._holders(device)
-        if len(holders) > 1 and any(cost.share_id is None for cost in holders):
+        whole = [cost for cost in holders if cost.share_id is None]
+        if len(holders) > 1 and whole and any(cost.card_of is None for cost in holders):
             yield f"device {device} is held {len(holders)} times"
         known = state.pools.device(device)
         for name, capacity in known.capacities.items() if known else ():

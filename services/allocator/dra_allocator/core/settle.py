@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 from dra_allocator.core.registers import Holding, Registers, Shown
 from dra_allocator.core.search.devices import cost_of
+from dra_allocator.core.search.plan import Twins
+from dra_allocator.core.search.twins import costs_of_twins
 from dra_allocator.core.state import ClusterState
 from dra_allocator.core.where import only_node
 from dra_shared.events.allocations import (
@@ -22,16 +24,17 @@ from dra_shared.quantity import parse_quantity
 Settlement = ClaimReleased | AllocationAdopted
 
 
-def settle(state: ClusterState, claim_uid: str) -> Settlement | None:
+def settle(state: ClusterState, claim_uid: str, *, strict_cards: bool = False) -> Settlement | None:
     """Gives what is owed for the claim, None if nothing is.
 
-    Facts that the decision knew (its `cause` is behind them) are about an older allocation.
+    Facts that the decision knew (its `cause` is behind them) are about an older allocation. With
+    `strict_cards` an adopted device holds its twins too, as one that is allocated does.
     """
     registers = state.registers
     holding = registers.holdings.get(claim_uid)
     shown = registers.shown.get(claim_uid)
     if claim_uid in registers.claims and shown is not None and _is_foreign_news(holding, shown):
-        return _adopt(state, shown, holding)
+        return _adopt(state, shown, holding, state.cards.twins if strict_cards else None)
     if holding is None:
         return None
     reason = _why_over(registers, holding, shown)
@@ -67,10 +70,13 @@ def _why_over(registers: Registers, holding: Holding, shown: Shown | None) -> Re
     return None
 
 
-def _adopt(state: ClusterState, shown: Shown, holding: Holding | None) -> AllocationAdopted:
+def _adopt(
+    state: ClusterState, shown: Shown, holding: Holding | None, twins: Twins | None
+) -> AllocationAdopted:
     assert shown.allocation is not None
     results = shown.allocation.devices.results or ()
     costs = tuple(_cost(state, result) for result in results)
+    costs += costs_of_twins(costs, twins or {})
     ours = holding.costs if holding else ()
     conflicts = dict.fromkeys(cost.device for cost in costs if _is_taken(state, cost, ours))
     selector = shown.allocation.node_selector
@@ -80,6 +86,7 @@ def _adopt(state: ClusterState, shown: Shown, holding: Holding | None) -> Alloca
         allocation=shown.allocation,
         costs=costs,
         conflicts=tuple(conflicts),
+        strict_cards=twins is not None,
     )
 
 
@@ -100,6 +107,8 @@ def _cost(state: ClusterState, result: DeviceRequestAllocationResult) -> Cost:
 def _is_taken(state: ClusterState, cost: Cost, ours: tuple[Cost, ...]) -> bool:
     """Whether another claim holds the device in a way that does not go with this."""
     others = _without(state.in_use.holders(cost.device), ours)
+    if cost.card_of is not None:
+        others = (other for other in others if other.card_of is None)
     return not cost.admin and any(
         cost.share_id is None or other.share_id is None for other in others
     )

@@ -122,12 +122,15 @@ def _kind(state: ClusterState, demand: Demand, demands: Sequence[Demand]) -> Has
 
 
 def _mark(state: ClusterState, fact: ClaimAllocated) -> Hashable:
-    """The place of a pod with all that may matter to others: node, requests, what the devices are."""
+    """The place of a pod with all that may matter to others: node, requests, what the devices are.
+
+    Twins, whose costs stand behind those of the results, go with the devices.
+    """
     return fact.node, tuple(
         (result.request, cost.device.driver, cost.device.pool, _look(state, fact, place, number))
         for place, got in enumerate(fact.claims)
         for number, (result, cost) in enumerate(
-            zip(got.allocation.devices.results or (), got.costs, strict=True)
+            zip(got.allocation.devices.results or (), got.costs, strict=False)
         )
     )
 

@@ -17,6 +17,7 @@ from dra_allocator.core.registers import Registers, state_hash
 from dra_allocator.core.replay import new_state
 from dra_allocator.core.settle import settle
 from dra_shared.events.allocations import (
+    AllocationAdopted,
     AllocationFact,
     ClaimAllocated,
     ClaimUnsatisfiable,
@@ -88,6 +89,8 @@ class _Again:
                 return self._decide(fact.pod.uid, fact.policy)
             case ClaimUnsatisfiable():
                 return self._refuse(fact)
+            case AllocationAdopted():
+                return settle(self._state, fact.claim.uid, strict_cards=fact.strict_cards)
             case _:
                 return settle(self._state, fact.claim.uid)
 

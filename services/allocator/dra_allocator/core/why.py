@@ -42,6 +42,7 @@ _WORDS: Final = {
 }
 _DETAILED: Final = frozenset(
     {
+        ReasonKind.IN_USE,
         ReasonKind.TAINTED,
         ReasonKind.NODE_UNFIT,
         ReasonKind.CONSTRAINT,

@@ -12,6 +12,7 @@ from dra_shared.events.allocations import (
     ClaimAllocated,
     ClaimReleased,
     ClaimUnsatisfiable,
+    of_results,
 )
 from dra_shared.events.envelope import Envelope
 from dra_shared.ids import DeviceId
@@ -45,7 +46,7 @@ def tell(envelope: Envelope, seconds: float) -> None:
     match envelope.fact:
         case ClaimAllocated() as fact:
             DECISIONS.labels(outcome="allocated").inc()
-            results = sum(len(got.costs) for got in fact.claims)
+            results = sum(len(of_results(got.costs)) for got in fact.claims)
             about.info("pod placed", pod=str(fact.pod), node=fact.node, devices=results)
         case ClaimUnsatisfiable() as fact:
             DECISIONS.labels(outcome=fact.refusal).inc()

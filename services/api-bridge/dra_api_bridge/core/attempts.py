@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from dra_api_bridge.core.objects import Work
+from dra_api_bridge.core.objects import Topic, Work
 from dra_shared.kube.devices import ResourceSliceSpec
 
 
@@ -42,6 +42,9 @@ TELLING_PAUSE: Final = 20.0
 FIRST_ERROR: Final = 400
 """HTTP statuses from here on are refusals."""
 
+LARGEST: Final = 1_000_000
+"""Bytes of an event: NATS takes 1 MiB in a message, headers included, unless told otherwise."""
+
 FIRST_PATIENCE: Final = 1.5
 MOST_PATIENCE: Final = 12.0
 """A little more than kube-scheduler's longest pause between two tries of a pod, 10 s."""
@@ -51,13 +54,15 @@ class Attempts:
     """One write at a time for each object, one fact at a time for each topic.
 
     `refusals` are by what was written, `cleared` by claim uid, `accepted` by slice name: what the
-    server made of the slice that the edition at this sequence asked for.
+    server made of the slice that the edition at this sequence asked for. `too_large`: what cannot
+    be said in an event, and how many bytes it would have.
     """
 
     def __init__(self) -> None:
         self.refusals: dict[Work, Refusal] = {}
         self.cleared: dict[str, Unfit] = {}
         self.accepted: dict[str, tuple[int, ResourceSliceSpec]] = {}
+        self.too_large: dict[Work, int] = {}
         self._unread: set[str] = set()
         self._writes: dict[Work, int] = {}
         self._stuck: dict[str, tuple[object, float]] = {}
@@ -102,10 +107,17 @@ class Attempts:
         self._moves.pop(work.name, None)
         self._told.pop(work.name, None)
 
+    def forget_slices(self) -> None:
+        """Notes that another server may take what this one refused or dropped of our slices."""
+        self.accepted.clear()
+        for work in [work for work in self.refusals if work.topic is Topic.POOL]:
+            del self.refusals[work]
+
     def stuck_for(self, pod: str, evidence: object, now: float) -> float:
         """Seconds since the pod was first seen stuck for the same reason."""
         known = self._stuck.get(pod)
         if known is None or known[0] != evidence:
+            self.goes_on(pod)
             self._stuck[pod] = known = (evidence, now)
         return now - known[1]
 
@@ -119,6 +131,12 @@ class Attempts:
         if known is None:
             return 0.0
         return None if known[0] == message else max(0.0, known[1] + TELLING_PAUSE - now)
+
+    def goes_on(self, pod: str) -> None:
+        """Notes that the pod is no longer stuck for what it was: that may be told anew."""
+        evidence, _ = self._stuck.pop(pod, (None, 0))
+        if self._told.get(pod, (None, 0))[0] == evidence:
+            self._told.pop(pod, None)
 
     def told(self, pod: str, message: str, now: float) -> None:
         """Notes what the pod is being told."""

@@ -1,5 +1,6 @@
-"""Which facts about classes, taint rules, nodes and other drivers' slices the log still lacks."""
+"""Which facts about classes, taint rules, nodes and features the log still lacks."""
 
+from dra_api_bridge.core.foreign import foreign_fact
 from dra_api_bridge.core.mirror import Mirror
 from dra_api_bridge.core.objects import Topic, Work
 from dra_api_bridge.core.placement import offered, pod_slots
@@ -7,8 +8,6 @@ from dra_shared.events.cluster import (
     ClassObserved,
     ClassRemoved,
     ClusterFact,
-    ForeignSlicesObserved,
-    ForeignSlicesRemoved,
     NodeObserved,
     NodeRemoved,
     TaintRuleObserved,
@@ -16,12 +15,13 @@ from dra_shared.events.cluster import (
 )
 from dra_shared.kube.claims import DeviceClass, DeviceTaintRule
 from dra_shared.kube.core import Node
-from dra_shared.kube.devices import ResourceSlice
 from dra_shared.kube.meta import ObjectMeta
 
 
 def cluster_fact(mirror: Mirror, work: Work) -> ClusterFact | None:
     """What the log has to learn about this part of the cluster, None if it is as the log says."""
+    if work.topic is Topic.POOL:
+        return foreign_fact(mirror, work)
     now, recorded = _observed(mirror, work), mirror.recorded.cluster.get(work)
     if now == recorded:
         return None
@@ -40,9 +40,6 @@ def _observed(mirror: Mirror, work: Work) -> ClusterFact | None:
         case Topic.NODE:
             node = seen.node(work.name)
             return _node(mirror, node) if node is not None else None
-        case Topic.POOL:
-            slices = () if work.name in mirror.recorded.drivers else seen.slices(*work[1:])
-            return _foreign(work, slices) if slices else None
         case Topic.FEATURES:
             return mirror.features
         case _:
@@ -59,8 +56,6 @@ def _removed(mirror: Mirror, work: Work) -> ClusterFact | None:
             last = mirror.recorded.cluster.get(work)
             uid = last.uid if isinstance(last, NodeObserved) else ""
             return NodeRemoved(name=work.name, uid=uid)
-        case Topic.POOL:
-            return ForeignSlicesRemoved(driver=work.name, pool=work.pool)
         case _:
             return None
 
@@ -73,14 +68,6 @@ def _class(known: DeviceClass) -> ClassObserved:
 def _rule(rule: DeviceTaintRule) -> TaintRuleObserved:
     bare = DeviceTaintRule(metadata=ObjectMeta(name=rule.metadata.name), spec=rule.spec)
     return TaintRuleObserved(rule=bare)
-
-
-def _foreign(work: Work, slices: tuple[ResourceSlice, ...]) -> ForeignSlicesObserved:
-    bare = tuple(
-        ResourceSlice(metadata=ObjectMeta(name=each.metadata.name), spec=each.spec)
-        for each in slices
-    )
-    return ForeignSlicesObserved(driver=work.name, pool=work.pool, slices=bare)
 
 
 def _node(mirror: Mirror, node: Node) -> NodeObserved:

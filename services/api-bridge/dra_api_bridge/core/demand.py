@@ -4,9 +4,10 @@ from dra_api_bridge.core.fit import unschedulable
 from dra_api_bridge.core.groups import group_of
 from dra_api_bridge.core.mirror import Mirror, holders, misplaced, same_grant
 from dra_api_bridge.core.objects import Topic, Work, reference
-from dra_api_bridge.core.observed import claim_addresses, is_finished, is_gated
+from dra_api_bridge.core.observed import is_finished, is_gated
 from dra_api_bridge.core.placement import placement
 from dra_api_bridge.core.recorded import ClaimRecord, Grant, PodRecord
+from dra_api_bridge.core.waiting import Lack, claims_of
 from dra_shared.events.claims import (
     ClaimRequested,
     ClaimWithdrawn,
@@ -53,8 +54,8 @@ def pod_facts(mirror: Mirror, uid: str) -> tuple[ClaimRequested | PodRequested, 
     seen, record = mirror.observed.pod(uid), mirror.recorded.pods.get(uid)
     if seen is None or not _waits(seen, record):
         return ()
-    claims = _claims_of(mirror, seen)
-    if claims is None:
+    claims = claims_of(mirror, seen)
+    if isinstance(claims, Lack):
         return ()
     wanted = _pod_requested(seen, claims)
     if record is not None and record.requested == wanted:
@@ -153,29 +154,6 @@ def _cleared(mirror: Mirror, record: ClaimRecord, grant: Grant) -> AllocationCle
                 claim=ref, by=ClearedBy.OTHERS, message=message, unfit_node=grant.node
             )
     return AllocationCleared(claim=ref, by=ClearedBy.OTHERS)
-
-
-def _claims_of(mirror: Mirror, pod: Pod) -> tuple[ResourceClaim, ...] | None:
-    """The pod's claims in the order of its references, None while one of them is not there."""
-    found: list[ResourceClaim] = []
-    templated = {
-        wanted.name
-        for wanted in pod.spec.resource_claims or ()
-        if wanted.resource_claim_name is None
-    }
-    for name, place in claim_addresses(pod).items():
-        claim = mirror.observed.claim_at(place) if place is not None else None
-        if claim is None or claim.metadata.deletion_timestamp is not None:
-            return None
-        if name in templated and not _is_made_for(claim, pod):
-            return None
-        found.append(claim)
-    return tuple(found)
-
-
-def _is_made_for(claim: ResourceClaim, pod: Pod) -> bool:
-    owners = claim.metadata.owner_references or ()
-    return any(owner.uid == pod.metadata.uid for owner in owners)
 
 
 def _pod_requested(pod: Pod, claims: tuple[ResourceClaim, ...]) -> PodRequested:

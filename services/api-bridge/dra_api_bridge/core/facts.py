@@ -1,18 +1,20 @@
 """The facts that the log lacks about a piece of work, each with its id. Nothing is appended here.
 
 A fact's id says what it is about and which fact of the bridge's own it follows: the same finding
-never has two ids, and a fact waits until the one before it was read back.
+never has two ids, and a fact waits until the one before it was read back. What is too large for
+an event is noted, and what would stand behind it is not said either.
 """
 
 from collections.abc import Iterable
 from typing import Final
 
+from dra_api_bridge.core.attempts import LARGEST
 from dra_api_bridge.core.cluster import cluster_fact
 from dra_api_bridge.core.demand import claim_fact, pod_facts, pod_outcome
 from dra_api_bridge.core.mirror import Mirror
 from dra_api_bridge.core.objects import Topic, Work
 from dra_shared.events.claims import ClaimRequested
-from dra_shared.events.envelope import AnyFact, Envelope
+from dra_shared.events.envelope import AnyFact, Envelope, encode
 from dra_shared.events.mirror import MirrorFact, SliceRefused
 
 WRITER: Final = "api-bridge"
@@ -22,11 +24,16 @@ def new_facts(mirror: Mirror, works: Iterable[Work], actor: str) -> list[Envelop
     """The events to append, in this order; from then on they count as under way."""
     found: list[Envelope] = []
     for work in works:
+        mirror.attempts.too_large.pop(work, None)
         for about, fact in _facts(mirror, work):
             event = enveloped(mirror, about, fact, actor)
-            if not mirror.attempts.is_unread(event.id):
-                mirror.attempts.appended(event.id)
-                found.append(event)
+            if mirror.attempts.is_unread(event.id):
+                continue
+            if (size := len(encode(event))) > LARGEST:
+                mirror.attempts.too_large[about] = size
+                break
+            mirror.attempts.appended(event.id)
+            found.append(event)
     return found
 
 

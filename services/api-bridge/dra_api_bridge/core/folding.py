@@ -204,6 +204,20 @@ def _observed(state: Recorded, fact: AnyFact, at: int) -> Iterable[Work]:
     yield work
 
 
+def _features_observed(state: Recorded, fact: cluster.FeaturesObserved, at: int) -> Iterable[Work]:
+    """What was refused or cut of our slices is tried again with a server of other features."""
+    yield from _observed(state, fact, at)
+    for (driver, pool), record in state.pools.items():
+        record.noted = record.refused = False
+        yield Work(Topic.POOL, driver, pool)
+
+
+def _slices_changed(state: Recorded, fact: cluster.ForeignSlicesChanged, at: int) -> Iterable[Work]:
+    known = state.cluster.get(Work(Topic.POOL, fact.driver, fact.pool))
+    before = known if isinstance(known, cluster.ForeignSlicesObserved) else None
+    return _observed(state, fact.onto(before), at)
+
+
 def _removed(state: Recorded, fact: AnyFact, at: int) -> Iterable[Work]:
     work = _TOPICS[type(fact)](fact)
     state.cluster.pop(work, None)
@@ -245,7 +259,7 @@ _FOLDS: Final[Mapping[type[Fact], Callable[[Recorded, Any, int], Iterable[Work]]
             mirror.SliceRefused: _slice_refused,
             pools.PoolPublished: _published,
             pools.PoolWithdrawn: _pool_withdrawn,
-            cluster.FeaturesObserved: _observed,
+            cluster.FeaturesObserved: _features_observed,
             cluster.ClassObserved: _observed,
             cluster.ClassRemoved: _removed,
             cluster.TaintRuleObserved: _observed,
@@ -253,6 +267,7 @@ _FOLDS: Final[Mapping[type[Fact], Callable[[Recorded, Any, int], Iterable[Work]]
             cluster.NodeObserved: _observed,
             cluster.NodeRemoved: _removed,
             cluster.ForeignSlicesObserved: _observed,
+            cluster.ForeignSlicesChanged: _slices_changed,
             cluster.ForeignSlicesRemoved: _removed,
         }
     )

@@ -22,7 +22,7 @@ from dra_shared.log.protocol import Record
 class Mirror:
     """All that the bridge knows. Each `take` returns what has to be looked at again.
 
-    `features` is what the API server accepts; it does not change while we are connected.
+    `features` is what the API server accepts, as was found out last.
     """
 
     def __init__(self, features: FeaturesObserved) -> None:
@@ -47,6 +47,8 @@ class Mirror:
                 self.attempts.forget(Work(Topic.CLAIM, claim.uid))
             case PodWithdrawn(pod=pod):
                 self.attempts.forget(Work(Topic.POD, pod.uid))
+            case FeaturesObserved():
+                self.attempts.forget_slices()
             case _:
                 pass
         return self.widened(works)

@@ -44,7 +44,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Trouble(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a pod waits, as people should read it; said by the fact at `sequence`."""
+    """Why a pod waits, as people should read it; said by the fact at `sequence`, 0 if by none."""
 
     message: str
     sequence: int

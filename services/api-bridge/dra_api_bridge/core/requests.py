@@ -92,7 +92,10 @@ class Ungate(Write, frozen=True, kw_only=True):
 
 
 class Tell(Write, frozen=True, kw_only=True):
-    """Puts an event on a pod that says why it waits; said when the fact was written."""
+    """Puts an event on a pod that says why it waits.
+
+    Said when the fact was written; at `sequence` 0, where no fact says it, at `time_ns` 0: now.
+    """
 
     pod: ObjectRef
     message: str
@@ -127,7 +130,7 @@ AnyWrite = Allocate | Reserve | TakeBack | Ungate | Tell | CreateSlice | UpdateS
 CORE: Final = "/api/v1"
 
 MOST_OF_A_MESSAGE: Final = 1000
-"""Characters of an event's text; the API takes 1,024 bytes."""
+"""Bytes of an event's text; the API takes 1,024."""
 
 
 def requests(write: AnyWrite, resource_api: str) -> tuple[Request, ...]:
@@ -197,12 +200,12 @@ def _ungate(write: Ungate) -> Request:
 
 
 def _event(write: Tell) -> Request:
-    """An event whose name follows from the fact, so that it is made once."""
-    pod = write.pod
+    """An event whose name follows from what it says, so that it is made once."""
+    pod, said_by = write.pod, str(write.sequence) if write.sequence else write.message
     seconds, nanos = divmod(write.time_ns, 10**9)
     said = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
     event = {
-        "metadata": {"name": f"{pod.name[:200]}.{digest(pod.uid, str(write.sequence))}"},
+        "metadata": {"name": f"{pod.name[:200]}.{digest(pod.uid, said_by)}"},
         "eventTime": f"{said}.{nanos // 1000:06}Z",
         "firstTimestamp": f"{said}Z",
         "lastTimestamp": f"{said}Z",
@@ -211,7 +214,7 @@ def _event(write: Tell) -> Request:
         "action": "Allocate",
         "reason": "DevicesNotAllocated",
         "type": "Warning",
-        "message": write.message[:MOST_OF_A_MESSAGE],
+        "message": write.message.encode()[:MOST_OF_A_MESSAGE].decode(errors="ignore"),
         "involvedObject": {
             "apiVersion": "v1",
             "kind": "Pod",

@@ -8,9 +8,10 @@ from dra_api_bridge.core.attempts import Unfit
 from dra_api_bridge.core.fit import shortage, unschedulable
 from dra_api_bridge.core.mirror import Mirror, holders, misplaced, same_grant
 from dra_api_bridge.core.objects import Topic, Work, reference
-from dra_api_bridge.core.observed import is_gated
-from dra_api_bridge.core.recorded import ClaimRecord, Decision, PodRecord
+from dra_api_bridge.core.observed import is_finished, is_gated
+from dra_api_bridge.core.recorded import ClaimRecord, Decision, PodRecord, Trouble
 from dra_api_bridge.core.requests import Allocate, AnyWrite, Reserve, TakeBack, Tell, Ungate
+from dra_api_bridge.core.waiting import lack
 from dra_shared.kube.claims import (
     FINALIZER,
     MAX_RESERVED_FOR,
@@ -43,10 +44,14 @@ def claim_write(mirror: Mirror, uid: str) -> Allocate | Reserve | None:
 def pod_writes(mirror: Mirror, uid: str, now: float) -> Iterable[AnyWrite | Later]:
     """The step that the pod's decision asks for next; `now` in seconds of a clock that never jumps."""
     seen, record = mirror.observed.pod(uid), mirror.recorded.pods.get(uid)
-    if seen is None or record is None or seen.metadata.deletion_timestamp is not None:
+    if seen is None and record is None:
+        mirror.attempts.forget(Work(Topic.POD, uid))
+    if seen is None or is_finished(seen) or seen.metadata.deletion_timestamp is not None:
         return ()
     if is_gated(seen):
-        return (*_tell(mirror, record, now), *_step(mirror, seen, record))
+        return (*_tell(mirror, seen, record, now), *_step(mirror, seen, record))
+    if record is None:
+        return ()
     message = None if seen.spec.node_name else unschedulable(seen)
     if message is None:
         return ()
@@ -104,10 +109,15 @@ def _references(users: Sequence[Pod]) -> tuple[ResourceClaimConsumerReference, .
     )
 
 
-def _step(mirror: Mirror, seen: Pod, record: PodRecord) -> Iterable[AnyWrite]:
+def _step(mirror: Mirror, seen: Pod, record: PodRecord | None) -> Iterable[AnyWrite]:
     """Lets the pod go once all its claims are shown as its own, if the node still has room."""
-    decision = record.decision
-    if decision is None or record.refused or not _is_ready(mirror, seen, decision):
+    decision = record.decision if record is not None else None
+    if (
+        record is None
+        or decision is None
+        or record.refused
+        or not _is_ready(mirror, seen, decision)
+    ):
         return ()
     lack = shortage(mirror.observed, seen, decision.node)
     if lack is not None:
@@ -117,22 +127,32 @@ def _step(mirror: Mirror, seen: Pod, record: PodRecord) -> Iterable[AnyWrite]:
     return () if _is_refused(mirror, write) else (write,)
 
 
-def _tell(mirror: Mirror, record: PodRecord, now: float) -> Iterable[AnyWrite | Later]:
+def _tell(
+    mirror: Mirror, seen: Pod, record: PodRecord | None, now: float
+) -> Iterable[AnyWrite | Later]:
     """Says on the pod why it waits, once for each reason and not too often."""
-    trouble, pod = record.trouble, record.requested.pod
-    if trouble is None:
-        return ()
-    pause = mirror.attempts.telling_waits(pod.uid, trouble.message, now)
+    uid, lacking = seen.metadata.uid, lack(mirror, seen, record)
+    if lacking is not None:
+        waited = mirror.attempts.stuck_for(uid, lacking.message, now)
+        if waited < lacking.patience:
+            return (Later(lacking.patience - waited),)
+        trouble = Trouble(message=lacking.message, sequence=0, time_ns=0)
+    else:
+        mirror.attempts.goes_on(uid)
+        if record is None or record.trouble is None:
+            return ()
+        trouble = record.trouble
+    pause = mirror.attempts.telling_waits(uid, trouble.message, now)
     if pause is None:
         return ()
     if pause > 0:
         return (Later(pause),)
-    mirror.attempts.told(pod.uid, trouble.message, now)
+    mirror.attempts.told(uid, trouble.message, now)
     return (
         Tell(
-            work=Work(Topic.EVENT, pod.uid),
+            work=Work(Topic.EVENT, uid),
             sequence=trouble.sequence,
-            pod=pod,
+            pod=reference(seen.metadata),
             message=trouble.message,
             time_ns=trouble.time_ns,
         ),

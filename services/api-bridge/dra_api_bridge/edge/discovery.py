@@ -8,7 +8,7 @@ import structlog
 from dra_api_bridge.core.features import is_on, probes
 from dra_api_bridge.core.objects import Kind
 from dra_api_bridge.core.requests import PatchType, Request
-from dra_api_bridge.edge.api import Api, ApiRefusedError
+from dra_api_bridge.edge.api import Api, ApiRefusedError, message_of, read
 from dra_shared.kube.devices import ResourceSlice
 
 RESOURCE_GROUP: Final = "/apis/resource.k8s.io"
@@ -18,6 +18,8 @@ USABLE: Final = ("v1", "v1beta2")
 TAINT_RULE_VERSIONS: Final = ("v1", "v1beta2", "v1alpha3")
 NOT_FOUND: Final = 404
 INVALID: Final = (400, 422)
+TOO_MANY: Final = 429
+SERVER_ERROR: Final = 500
 
 _log = structlog.get_logger()
 
@@ -37,9 +39,9 @@ class Served(msgspec.Struct, frozen=True):
 
 
 class _Version(msgspec.Struct, rename="camel"):
+    git_version: str
     major: str = ""
     minor: str = ""
-    git_version: str = ""
 
 
 class _Resource(msgspec.Struct):
@@ -47,12 +49,12 @@ class _Resource(msgspec.Struct):
 
 
 class _Resources(msgspec.Struct):
-    resources: list[_Resource] = []
+    resources: list[_Resource]
 
 
 async def discover(api: Api) -> Served:
     """What is served now; raises NotServedError that names what is missing, and Api's errors."""
-    version = msgspec.json.decode(await api.get("/version"), type=_Version)
+    version = await api.get("/version", _Version)
     served = {each: await _resources(api, each) for each in TAINT_RULE_VERSIONS}
     needed = {Kind.CLAIMS, Kind.CLASSES, Kind.SLICES}
     usable = next((each for each in USABLE if needed <= served[each]), None)
@@ -73,16 +75,24 @@ async def discover(api: Api) -> Served:
 
 async def _resources(api: Api, version: str) -> frozenset[str]:
     try:
-        body = await api.get(f"{RESOURCE_GROUP}/{version}")
+        found = await api.get(f"{RESOURCE_GROUP}/{version}", _Resources)
     except ApiRefusedError as error:
         if error.status == NOT_FOUND:
             return frozenset()
         raise
-    return frozenset(each.name for each in msgspec.json.decode(body, type=_Resources).resources)
+    return frozenset(each.name for each in found.resources)
+
+
+async def server_version(api: Api) -> str:
+    """Which release answers just now; raises Api's errors."""
+    return (await api.get("/version", _Version)).git_version
 
 
 async def probe_features(api: Api, resource_api: str) -> dict[str, bool]:
-    """For each feature that could be tried, whether it is on. Nothing is stored by trying."""
+    """For each feature that could be tried, whether it is on. Nothing is stored by trying.
+
+    Raises Api's errors; a server that is too busy or only starting gives no verdict.
+    """
     path = f"{resource_api}/resourceslices?dryRun=All"
     found: dict[str, bool] = {}
     for name, probe in probes().items():
@@ -90,8 +100,10 @@ async def probe_features(api: Api, resource_api: str) -> dict[str, bool]:
         answer = await api.send(Request("POST", path, PatchType.WHOLE, body))
         if answer.status in INVALID:
             found[name] = False
+        elif answer.status == TOO_MANY or answer.status >= SERVER_ERROR:
+            raise ApiRefusedError(f"POST {path}", answer.status, message_of(answer.body))
         elif answer.is_error:
             _log.warning("feature not tried", feature=name, status=answer.status)
         else:
-            found[name] = is_on(probe, msgspec.json.decode(answer.body, type=ResourceSlice))
+            found[name] = is_on(probe, read(f"POST {path}", answer.body, ResourceSlice))
     return found

@@ -54,13 +54,18 @@ class Audience(Protocol):
         """Nothing of the kind changed up to the version."""
         ...
 
+    def lost(self, kind: Kind) -> None:
+        """The server did not answer: when it does again, it may be another one."""
+        ...
+
 
 class ExpiredError(Exception):
     """The server has forgotten the history behind our version."""
 
 
 class _List(msgspec.Struct):
-    metadata: ListMeta = ListMeta()
+    kind: str
+    metadata: ListMeta
     items: list[msgspec.Raw] | None = None
 
 
@@ -80,7 +85,6 @@ class _Outline(msgspec.Struct):
     metadata: _Named = _Named()
 
 
-_LIST: Final = msgspec.json.Decoder(_List)
 _EVENT: Final = msgspec.json.Decoder(_Event)
 _OUTLINE: Final = msgspec.json.Decoder(_Outline)
 
@@ -124,6 +128,8 @@ class Watch:
             return "expired"
         except (ApiRefusedError, ApiUnreachableError) as error:
             _log.warning("watch ended", kind=self._kind, error=str(error))
+            if isinstance(error, ApiUnreachableError):
+                self._audience.lost(self._kind)
             return "failed"
         return CLOSED
 
@@ -132,7 +138,7 @@ class Watch:
         found: list[KubeObject] = []
         token = ""
         while True:
-            page = _LIST.decode(await self._get_page(token))
+            page = await self._get_page(token)
             found.extend(known for raw in page.items or () if (known := self._decode(raw)))
             token = page.metadata.continue_
             if not token:
@@ -140,14 +146,18 @@ class Watch:
         self._version = page.metadata.resource_version
         self._audience.listed(self._kind, found, int(self._version or 0))
 
-    async def _get_page(self, token: str) -> bytes:
-        more = f"&continue={quote(token)}" if token else ""
+    async def _get_page(self, token: str) -> _List:
+        """One page; only what is a list at a version shows that something is not there."""
+        path = f"{self._path}?limit={PAGE}" + (f"&continue={quote(token)}" if token else "")
         try:
-            return await self._api.get(f"{self._path}?limit={PAGE}{more}")
+            page = await self._api.get(path, _List)
         except ApiRefusedError as error:
             if error.status == GONE:
                 raise ExpiredError from error
             raise
+        if not page.kind.endswith("List") or not page.metadata.resource_version:
+            raise ApiUnreachableError(f"GET {path}: a {page.kind or 'nameless'} is no list")
+        return page
 
     async def _watch(self) -> None:
         query = (
@@ -194,6 +204,12 @@ class Watch:
             return self._decoder.decode(raw)
         except msgspec.DecodeError as error:
             UNREADABLE.labels(kind=self._kind).inc()
-            name = _OUTLINE.decode(raw).metadata.name
-            _log.error("object passed over", kind=self._kind, name=name, error=str(error))
+            _log.error("object passed over", kind=self._kind, name=_name(raw), error=str(error))
             return None
+
+
+def _name(raw: msgspec.Raw) -> str:
+    try:
+        return _OUTLINE.decode(raw).metadata.name
+    except msgspec.DecodeError:
+        return ""

@@ -1,6 +1,7 @@
 """Sends planned writes and says what became of them. Never plans, never decides what comes next."""
 
 import asyncio
+import time
 from collections import defaultdict
 from enum import Enum
 from typing import Final
@@ -9,8 +10,8 @@ import msgspec
 import structlog
 from prometheus_client import Counter, Histogram
 
-from dra_api_bridge.core.requests import AnyWrite, Request, requests
-from dra_api_bridge.edge.api import FIRST_ERROR, Answer, Api, ApiUnreachableError, message_of
+from dra_api_bridge.core.requests import AnyWrite, Request, Tell, requests
+from dra_api_bridge.edge.api import FIRST_ERROR, Answer, Api, ApiUnreachableError, message_of, read
 from dra_shared.kube.meta import ObjectMeta
 
 SERVER_ERROR: Final = 500
@@ -53,7 +54,8 @@ class Refused(msgspec.Struct, frozen=True):
 Outcome = Done | Stale | Refused
 
 
-class _Versioned(msgspec.Struct):
+class _Taken(msgspec.Struct):
+    kind: str
     metadata: ObjectMeta = ObjectMeta()
 
 
@@ -77,23 +79,26 @@ class Writer:
     async def write(self, write: AnyWrite) -> Outcome:
         """Does it; what may pass by itself is tried again a few times, ever more slowly."""
         what = type(write).__name__
-        answer = Answer(200, b"{}")
+        if isinstance(write, Tell) and not write.time_ns:
+            write = msgspec.structs.replace(write, time_ns=time.time_ns())
+        done = Done(0, b"")
         for request in requests(write, self._resource_api):
             async with self._slots[what]:
                 with SECONDS.labels(what).time():
                     found = await self._send(what, request)
-            if not isinstance(found, Answer):
+            if not isinstance(found, Done):
                 if isinstance(found, Stale):
                     await asyncio.sleep(STALE_PAUSE)
                 return found
-            answer = found
-        return Done(_version(answer.body), answer.body)
+            done = found
+        return done
 
-    async def _send(self, what: str, request: Request) -> Answer | Stale | Refused:
-        pause = FIRST_PAUSE
+    async def _send(self, what: str, request: Request) -> Outcome:
+        pause, version = FIRST_PAUSE, 0
         for _ in range(TRIES):
             try:
                 answer = await self._api.send(request)
+                version = 0 if answer.is_error else _version(request, answer)
             except ApiUnreachableError as error:
                 WRITES.labels(what, "none").inc()
                 _log.warning("write got no answer", what=what, error=str(error))
@@ -102,7 +107,7 @@ class Writer:
                 WRITES.labels(what, str(answer.status)).inc()
             match verdict(answer, creates=request.method == "POST"):
                 case Verdict.TAKEN:
-                    return answer
+                    return Done(version, answer.body)
                 case Verdict.STALE:
                     return Stale()
                 case Verdict.REFUSED:
@@ -136,5 +141,6 @@ def verdict(answer: Answer, *, creates: bool = False) -> Verdict:
             return Verdict.TAKEN
 
 
-def _version(body: bytes) -> int:
-    return int(msgspec.json.decode(body, type=_Versioned).metadata.resource_version or 0)
+def _version(request: Request, answer: Answer) -> int:
+    taken = read(f"{request.method} {request.path}", answer.body, _Taken)
+    return int(taken.metadata.resource_version or 0)

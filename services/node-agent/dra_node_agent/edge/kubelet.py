@@ -13,9 +13,11 @@ from grpc_health.v1 import health, health_pb2_grpc  # type: ignore[import-untype
 from dra_node_agent.core.sockets import SocketPaths
 from dra_node_agent.edge.health_stream import HealthStream
 from dra_node_agent.edge.plugin import Plugin
-from dra_node_agent.edge.services import Registered, Registration, V1beta1Plugin, V1Plugin
+from dra_node_agent.edge.services import PluginService, Registered, Registration
 from dra_shared.kubelet_api import (
+    dra_v1_pb2,
     dra_v1_pb2_grpc,
+    dra_v1beta1_pb2,
     dra_v1beta1_pb2_grpc,
     health_v1alpha1_pb2_grpc,
     registration_pb2_grpc,
@@ -85,8 +87,10 @@ def _clear(path: Path) -> None:
 
 def _plugin_server(plugin: Plugin) -> grpc.aio.Server:
     server = grpc.aio.server()
-    dra_v1_pb2_grpc.add_DRAPluginServicer_to_server(V1Plugin(plugin), server)  # type: ignore[no-untyped-call] # generated
-    dra_v1beta1_pb2_grpc.add_DRAPluginServicer_to_server(V1beta1Plugin(plugin), server)  # type: ignore[no-untyped-call] # generated
+    dra_v1_pb2_grpc.add_DRAPluginServicer_to_server(PluginService(plugin, dra_v1_pb2), server)  # type: ignore[no-untyped-call] # generated
+    dra_v1beta1_pb2_grpc.add_DRAPluginServicer_to_server(
+        PluginService(plugin, dra_v1beta1_pb2), server
+    )  # type: ignore[no-untyped-call] # generated
     health_v1alpha1_pb2_grpc.add_DRAResourceHealthServicer_to_server(  # type: ignore[no-untyped-call] # generated
         HealthStream(plugin, plugin.node), server
     )

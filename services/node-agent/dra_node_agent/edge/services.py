@@ -14,9 +14,7 @@ from dra_shared.events.nodes import PreparedDevice
 from dra_shared.ids import ObjectRef
 from dra_shared.kubelet_api import (
     dra_v1_pb2,
-    dra_v1_pb2_grpc,
     dra_v1beta1_pb2,
-    dra_v1beta1_pb2_grpc,
     registration_pb2,
     registration_pb2_grpc,
 )
@@ -28,6 +26,13 @@ VERSIONS: Final = ("v1.DRAPlugin", "v1beta1.DRAPlugin", health_stream.VERSION)
 Registered = Callable[[str, str], None]
 """Is told a driver's name, and why the kubelet did not take it in; an empty reason: it did."""
 
+Claim = dra_v1_pb2.Claim | dra_v1beta1_pb2.Claim
+PrepareRequest = (
+    dra_v1_pb2.NodePrepareResourcesRequest | dra_v1beta1_pb2.NodePrepareResourcesRequest
+)
+UnprepareRequest = (
+    dra_v1_pb2.NodeUnprepareResourcesRequest | dra_v1beta1_pb2.NodeUnprepareResourcesRequest
+)
 Context = grpc.aio.ServicerContext[Any, Any]
 
 _log = structlog.get_logger()
@@ -66,114 +71,57 @@ class Registration(registration_pb2_grpc.RegistrationServicer):
         return registration_pb2.RegistrationStatusResponse()
 
 
-class V1Plugin(dra_v1_pb2_grpc.DRAPluginServicer):
-    """DRAPlugin v1."""
+class PluginService:
+    """DRAPlugin in one version. What differs between them is that v1beta1 has no share ids."""
 
-    def __init__(self, plugin: Plugin) -> None:
+    def __init__(self, plugin: Plugin, version: Any) -> None:
+        """`version`: the module of the version's messages; both name them alike."""
         self._plugin = plugin
+        self._version = version
+        self._has_shares = "share_id" in version.Device.DESCRIPTOR.fields_by_name
 
     async def NodePrepareResources(  # noqa: N802 - gRPC's name
         self,
-        request: dra_v1_pb2.NodePrepareResourcesRequest,
+        request: PrepareRequest,
         context: Context,  # noqa: ARG002 - gRPC's shape
-    ) -> dra_v1_pb2.NodePrepareResourcesResponse:
+    ) -> Any:
         """An answer for each claim; one that fails does not hold up the others."""
-        outcomes = await _prepare(self._plugin, request.claims)
-        answers = {uid: _v1_answer(outcome) for uid, outcome in outcomes.items()}
-        return dra_v1_pb2.NodePrepareResourcesResponse(claims=answers)
+        wanted = _references(request.claims)
+        outcomes = await asyncio.gather(*map(self._plugin.prepare, wanted.values()))
+        answers = dict(zip(wanted, map(self._answer, outcomes), strict=True))
+        return self._version.NodePrepareResourcesResponse(claims=answers)
 
     async def NodeUnprepareResources(  # noqa: N802 - gRPC's name
         self,
-        request: dra_v1_pb2.NodeUnprepareResourcesRequest,
+        request: UnprepareRequest,
         context: Context,  # noqa: ARG002 - gRPC's shape
-    ) -> dra_v1_pb2.NodeUnprepareResourcesResponse:
+    ) -> Any:
         """An answer for each claim, known or not."""
-        errors = await _unprepare(self._plugin, request.claims)
-        kind = dra_v1_pb2.NodeUnprepareResourceResponse
-        answers = {uid: kind(error=error) for uid, error in errors.items()}
-        return dra_v1_pb2.NodeUnprepareResourcesResponse(claims=answers)
+        wanted = _references(request.claims)
+        outcomes = await asyncio.gather(*map(self._plugin.unprepare, wanted.values()))
+        errors = ("" if refused is None else str(refused) for refused in outcomes)
+        kind = self._version.NodeUnprepareResourceResponse
+        answers = {uid: kind(error=error) for uid, error in zip(wanted, errors, strict=True)}
+        return self._version.NodeUnprepareResourcesResponse(claims=answers)
+
+    def _answer(self, outcome: tuple[PreparedDevice, ...] | Refused) -> Any:
+        if isinstance(outcome, Refused):
+            return self._version.NodePrepareResourceResponse(error=str(outcome))
+        devices = [self._device(device) for device in outcome]
+        return self._version.NodePrepareResourceResponse(devices=devices)
+
+    def _device(self, device: PreparedDevice) -> Any:
+        return self._version.Device(
+            request_names=device.requests,
+            pool_name=device.pool,
+            device_name=device.device,
+            cdi_device_ids=device.cdi_ids,
+            **({"share_id": device.share_id} if self._has_shares else {}),
+        )
 
 
-class V1beta1Plugin(dra_v1beta1_pb2_grpc.DRAPluginServicer):
-    """DRAPlugin v1beta1: the same without share ids."""
-
-    def __init__(self, plugin: Plugin) -> None:
-        self._plugin = plugin
-
-    async def NodePrepareResources(  # noqa: N802 - gRPC's name
-        self,
-        request: dra_v1beta1_pb2.NodePrepareResourcesRequest,
-        context: Context,  # noqa: ARG002 - gRPC's shape
-    ) -> dra_v1beta1_pb2.NodePrepareResourcesResponse:
-        """As in v1."""
-        outcomes = await _prepare(self._plugin, request.claims)
-        answers = {uid: _v1beta1_answer(outcome) for uid, outcome in outcomes.items()}
-        return dra_v1beta1_pb2.NodePrepareResourcesResponse(claims=answers)
-
-    async def NodeUnprepareResources(  # noqa: N802 - gRPC's name
-        self,
-        request: dra_v1beta1_pb2.NodeUnprepareResourcesRequest,
-        context: Context,  # noqa: ARG002 - gRPC's shape
-    ) -> dra_v1beta1_pb2.NodeUnprepareResourcesResponse:
-        """As in v1."""
-        errors = await _unprepare(self._plugin, request.claims)
-        kind = dra_v1beta1_pb2.NodeUnprepareResourceResponse
-        answers = {uid: kind(error=error) for uid, error in errors.items()}
-        return dra_v1beta1_pb2.NodeUnprepareResourcesResponse(claims=answers)
-
-
-Outcome = tuple[PreparedDevice, ...] | Refused
-
-
-async def _prepare(
-    plugin: Plugin, claims: Iterable[dra_v1_pb2.Claim | dra_v1beta1_pb2.Claim]
-) -> dict[str, Outcome]:
-    wanted = {claim.uid: _reference(claim) for claim in claims}
-    outcomes = await asyncio.gather(*(plugin.prepare(claim) for claim in wanted.values()))
-    return dict(zip(wanted, outcomes, strict=True))
-
-
-async def _unprepare(
-    plugin: Plugin, claims: Iterable[dra_v1_pb2.Claim | dra_v1beta1_pb2.Claim]
-) -> dict[str, str]:
-    wanted = {claim.uid: _reference(claim) for claim in claims}
-    outcomes = await asyncio.gather(*(plugin.unprepare(claim) for claim in wanted.values()))
-    errors = ("" if refused is None else str(refused) for refused in outcomes)
-    return dict(zip(wanted, errors, strict=True))
-
-
-def _reference(claim: dra_v1_pb2.Claim | dra_v1beta1_pb2.Claim) -> ObjectRef:
-    return ObjectRef(namespace=claim.namespace, name=claim.name, uid=claim.uid)
-
-
-def _v1_answer(outcome: Outcome) -> dra_v1_pb2.NodePrepareResourceResponse:
-    if isinstance(outcome, Refused):
-        return dra_v1_pb2.NodePrepareResourceResponse(error=str(outcome))
-    return dra_v1_pb2.NodePrepareResourceResponse(
-        devices=[
-            dra_v1_pb2.Device(
-                request_names=device.requests,
-                pool_name=device.pool,
-                device_name=device.device,
-                cdi_device_ids=device.cdi_ids,
-                share_id=device.share_id,
-            )
-            for device in outcome
-        ]
-    )
-
-
-def _v1beta1_answer(outcome: Outcome) -> dra_v1beta1_pb2.NodePrepareResourceResponse:
-    if isinstance(outcome, Refused):
-        return dra_v1beta1_pb2.NodePrepareResourceResponse(error=str(outcome))
-    return dra_v1beta1_pb2.NodePrepareResourceResponse(
-        devices=[
-            dra_v1beta1_pb2.Device(
-                request_names=device.requests,
-                pool_name=device.pool,
-                device_name=device.device,
-                cdi_device_ids=device.cdi_ids,
-            )
-            for device in outcome
-        ]
-    )
+def _references(claims: Iterable[Claim]) -> dict[str, ObjectRef]:
+    return {
+        claim.uid: ObjectRef(namespace=claim.namespace, name=claim.name, uid=claim.uid)
+        for claim in claims
+    }

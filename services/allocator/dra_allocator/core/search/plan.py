@@ -6,6 +6,7 @@ one node. Nothing here knows what is in use.
 """
 
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -19,6 +20,7 @@ from dra_allocator.core.search.outcome import ClaimError, ErrorKind
 from dra_allocator.core.search.pools import Pool, PoolFault
 from dra_allocator.core.search.selectors import Selectors
 from dra_allocator.core.search.shapes import AnyRequest, RequestShape, shape_of
+from dra_shared.ids import DeviceId
 from dra_shared.kube.claims import (
     MAX_RESULTS,
     DeviceClass,
@@ -28,12 +30,18 @@ from dra_shared.kube.claims import (
 )
 from dra_shared.quantity import QuantityError, parse_quantity
 
+Twins = Mapping[DeviceId, tuple[DeviceId, ...]]
+NO_TWINS: Final[Twins] = MappingProxyType({})
+
 EXACT_COUNT: Final = "ExactCount"
 ALL: Final = "All"
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """All that a search looks at: one node, its pools, what is in use, the claims of one pod."""
+    """All that a search looks at: one node, its pools, what is in use, the claims of one pod.
+
+    `twins`: devices of other drivers that are the same card as a device, where that matters.
+    """
 
     node: NodeView
     pools: tuple[Pool, ...]
@@ -42,6 +50,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     in_use: InUse
     features: Features
     selectors: Selectors
+    twins: Twins = NO_TWINS
 
 
 class Place(msgspec.Struct, frozen=True):

@@ -51,7 +51,7 @@ class _HopelessError(Exception):
     """Some request cannot be satisfied, whatever the others get."""
 
 
-class _Slot(NamedTuple):
+class Slot(NamedTuple):
     """The next device of a request to find, `needed` in all; `all_places` are those of mode All.
 
     `got`: devices that the request has; `used`: those that the claim has; `start`: where to look
@@ -112,8 +112,7 @@ class Search:
         except _HopelessError:
             solved = False
         if solved:
-            claims = build_claims(self._problem, self._planned, self._chosen, share_id)
-            return Found(claims=claims, steps=self._steps)
+            return self._found(share_id)
         invalid = any(pool.fault is PoolFault.INVALID for pool in self._problem.pools)
         return NotFound(steps=self._steps, invalid_pools=invalid)
 
@@ -122,8 +121,7 @@ class Search:
         self._budget = budget
         try:
             for _ in self._solve():
-                claims = build_claims(self._problem, self._planned, self._chosen, share_id)
-                yield Found(claims=claims, steps=self._steps)
+                yield self._found(share_id)
         except (_BudgetUsedError, _HopelessError):
             return
 
@@ -135,6 +133,11 @@ class Search:
     def trial_of(self, pool: Pool) -> PoolTrial:
         """Give a new trial of a pool; what taking a device means is its business."""
         return PoolTrial(pool, self._problem.in_use.of(pool.id), len(self._planned))
+
+    def _found(self, share_id: Callable[[int], str]) -> Found:
+        """Give what is chosen now."""
+        claims = build_claims(self._problem, self._planned, self._chosen, share_id)
+        return Found(claims=claims, steps=self._steps)
 
     def _solve(self) -> Iterator[bool]:
         """Run the stages; at each yield `_chosen` is a solution, and going on gives it up."""
@@ -172,12 +175,12 @@ class Search:
 
     def _first_slot(
         self, alternative: Alternative, request: int, used: int, states: States
-    ) -> _Slot:
+    ) -> Slot:
         all_places = self._all_places.get(alternative)
         count = alternative.count if all_places is None else len(all_places)
-        return _Slot(alternative, all_places, count or 0, request, 0, used, FIRST, states)
+        return Slot(alternative, all_places, count or 0, request, 0, used, FIRST, states)
 
-    def _device(self, slot: _Slot) -> _Stage:
+    def _device(self, slot: Slot) -> _Stage:
         """Allocate the next device of a request and all behind it."""
         if slot.all_places == ():
             return _Answer.FAILED
@@ -198,14 +201,14 @@ class Search:
                 return answer
         return _Answer.FAILED
 
-    def _places(self, slot: _Slot) -> Iterator[Place]:
+    def _places(self, slot: Slot) -> Iterator[Place]:
         """Give the devices to try for a slot; none where those left cannot be enough."""
         if slot.all_places is not None:
             yield slot.all_places[slot.got]
         elif slot.needed - slot.got == 1 or self._may_suffice(self._offers, slot):
             yield from self._offers.places(slot.alternative, slot.start)
 
-    def _choose(self, slot: _Slot, place: Place) -> Chosen | None:
+    def _choose(self, slot: Slot, place: Place) -> Chosen | None:
         """Take the device for the slot if it is to be had and the claim's constraints admit it.
 
         In upstream's order, because of what a failed constraint means in mode All: an error.
@@ -254,7 +257,7 @@ class Search:
         states: States = (None,) * len(self._planned[wanted.claim].constraints)
         return self._may_suffice(untouched, self._first_slot(wanted, 0, 0, states))
 
-    def _may_suffice(self, offers: Offers, slot: _Slot) -> bool:
+    def _may_suffice(self, offers: Offers, slot: Slot) -> bool:
         """Say whether the devices from the slot on may be enough; asks closely in a long search."""
         wanted, needed = slot.alternative, slot.needed - slot.got
         if not offers.may_suffice(wanted, slot.start, needed):
@@ -267,7 +270,7 @@ class Search:
         return self._agreement.most(wanted, devices, slot.states) >= needed
 
 
-def _next_slot(slot: _Slot, place: Place, states: States) -> _Slot:
+def _next_slot(slot: Slot, place: Place, states: States) -> Slot:
     return slot._replace(
         got=slot.got + 1,
         used=slot.used + 1,
