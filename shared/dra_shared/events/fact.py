@@ -6,7 +6,9 @@ from dra_shared.kube.core import Toleration
 from dra_shared.kube.meta import NodeSelector
 
 
-class Fact(msgspec.Struct, frozen=True, kw_only=True, tag_field="tag", omit_defaults=True, gc=False):
+class Fact(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="tag", omit_defaults=True, gc=False
+):
     """Something that happened. Subclasses set `tag`, their name on the wire."""
 
 

@@ -12,7 +12,7 @@ from dra_shared.events.envelope import Envelope
 from dra_shared.events.subjects import EVERYTHING
 
 
-class Record(msgspec.Struct, frozen=True):
+class Record(msgspec.Struct, frozen=True, gc=False):
     """One event at its place: sequence from 1 on, the server's time in nanoseconds since 1970."""
 
     sequence: int
