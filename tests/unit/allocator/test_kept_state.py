@@ -30,7 +30,7 @@ def kept(state: ClusterState) -> dict[str, object]:
         "taken": {
             name: (t.cpu_milli, t.memory_bytes, t.pods) for name, t in state.nodes.taken().items()
         },
-        "fit": [state.nodes.fit(placement) for placement in PLACEMENTS],
+        "fit": [state.nodes.fit(placement).mask() for placement in PLACEMENTS],
         "free": state.counts.of(SHAPE).by_node(),
         "free for admins": state.counts.of(SHAPE, admin=True).by_node(),
         "at least": [state.counts.of(SHAPE).with_at_least(need) for need in range(4)],

@@ -18,7 +18,7 @@ from hypothesis import given as generated
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from dra_allocator.core import decide as deciding
+from dra_allocator.core import attempt as deciding
 from dra_shared.events.allocations import AllocationFact
 from dra_shared.kube.claims import (
     DeviceClassConfiguration,

@@ -10,16 +10,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from dra_allocator.core.node_book import NodeBook
-from dra_allocator.core.plain import busy
-from dra_allocator.core.pool_book import MOST_CONTENTS, PoolBook
+from dra_allocator.core.pool_book import PoolBook
 from dra_allocator.core.search.candidates import candidates
 from dra_allocator.core.search.in_use import InUse
+from dra_allocator.core.search.left import left
 from dra_allocator.core.search.nodes import NodeView
-from dra_allocator.core.search.offers import bits
 from dra_allocator.core.search.pools import Pool
 from dra_allocator.core.search.selectors import Selectors
-from dra_allocator.core.search.shapes import Candidates, RequestShape
-from dra_allocator.core.search.trial import PoolTrial
+from dra_allocator.core.search.shapes import RequestShape
 from dra_allocator.core.touched import Touched
 
 MOST_SHAPES: Final = 256
@@ -70,59 +68,28 @@ class Offer:
         self._shape = shape
         self._selectors = selectors
         self._in_use = in_use
-        self._found: dict[int, Candidates] = {}
 
     def local(self, node: NodeView) -> int:
         """Free devices in the pools that only this node sees."""
         total = 0
-        for pool, content in self._sound(node, wide=False):
-            total += self.free(pool, content)
+        for pool in self._pools.pools_of(node, smallest=True):
+            if pool.fault is None and not self._pools.is_wide(pool.id):
+                total += self.free(pool)
         return total
 
-    def wide(self, node: NodeView) -> dict[Pool, int]:
-        """The pools that other nodes see too, each with the number of its content."""
+    def wide(self, node: NodeView) -> tuple[Pool, ...]:
+        """The pools that other nodes see too."""
         if not self._pools.has_wide:
-            return {}
-        return dict(self._sound(node, wide=True))
+            return ()
+        seen = self._pools.pools_of(node)
+        return tuple(p for p in seen if p.fault is None and self._pools.is_wide(p.id))
 
-    def free(self, pool: Pool, content: int) -> int:
+    def free(self, pool: Pool) -> int:
         """Free devices of a pool."""
-        found = self._candidates(pool, content)
-        mask = found.usable | found.failed
+        found = candidates(pool, self._shape, self._selectors)
         if self._in_use is None:
-            return mask.bit_count()
-        mask &= ~busy(pool, self._in_use)
-        if found.consumed or pool.counters:
-            mask &= ~self._spent(pool, found)
-        return mask.bit_count()
-
-    def _spent(self, pool: Pool, found: Candidates) -> int:
-        """The devices of which too little is left, as a mask; those that are an error are not."""
-        assert self._in_use is not None
-        trial = PoolTrial(pool, self._in_use.of(pool.id), 0)
-        mask = 0
-        for place in bits(found.usable & ~found.failed):
-            consumed = found.consumed.get(place, {})
-            if trial.lacks_capacity(place, consumed, admin=False) or not trial.is_available(
-                place, admin=False
-            ):
-                mask |= 1 << place
-        return mask
-
-    def _sound(self, node: NodeView, *, wide: bool) -> Iterator[tuple[Pool, int]]:
-        contents = self._pools.contents_of(node)
-        for pool, content in zip(self._pools.pools_of(node), contents, strict=True):
-            if pool.fault is None and self._pools.is_wide(pool.id) is wide:
-                yield pool, content
-
-    def _candidates(self, pool: Pool, content: int) -> Candidates:
-        """Devices that may serve the shape, worked out once for pools with equal contents."""
-        found = self._found.get(content)
-        if found is None:
-            if len(self._found) >= MOST_CONTENTS:
-                self._found.clear()
-            found = self._found[content] = candidates(pool, self._shape, self._selectors)
-        return found
+            return (found.usable | found.failed).bit_count()
+        return left(pool, found, self._in_use.of(pool.id)).bit_count()
 
 
 class FreeCounts:
@@ -135,8 +102,9 @@ class FreeCounts:
         self._place = -1
         self._by_node: list[int] = []
         self._masks: dict[int, int] = {}
-        self._wide: dict[Pool, tuple[int, int]] = {}
-        """Pools that many nodes see: the number of their content, and those nodes."""
+        self._orders: dict[tuple[int, Score], list[tuple[int, int]]] = {}
+        self._wide: dict[Pool, int] = {}
+        """Pools that many nodes see, and those nodes."""
 
     def catch_up(self) -> None:
         """Counts the nodes that changed."""
@@ -158,12 +126,15 @@ class FreeCounts:
 
     def in_order(self, need: int, allowed: int, score: Score) -> Iterator[str]:
         """Allowed nodes with at least that many: by score of their count, then by name."""
-        masks: dict[int, int] = {}
-        for count, nodes in self._totals().items():
-            if count >= need and nodes & allowed:
-                masks[score(count)] = masks.get(score(count), 0) | (nodes & allowed)
-        for key in sorted(masks):
-            yield from self._nodes.named(masks[key])
+        totals = self._totals()
+        mask, last = 0, 0
+        for rank, count in self._order(need, score, totals):
+            if mask and rank != last:
+                yield from self._nodes.named(mask)
+                mask = 0
+            last = rank
+            mask |= totals[count] & allowed
+        yield from self._nodes.named(mask)
 
     def by_node(self) -> dict[str, int]:
         """The counts of all nodes."""
@@ -178,10 +149,19 @@ class FreeCounts:
         if not self._wide:
             return self._masks
         parts = {0: (1 << len(self._by_node)) - 1}
-        for pool, (content, nodes) in self._wide.items():
-            free = self._offer.free(pool, content)
+        for pool, nodes in self._wide.items():
+            free = self._offer.free(pool)
             parts = _sums(parts, {free: nodes, 0: ~nodes}) if free else parts
         return _sums(self._masks, parts)
+
+    def _order(self, need: int, score: Score, totals: Mapping[int, int]) -> list[tuple[int, int]]:
+        """The counts that are enough, each with its score, in order of it."""
+        known = None if self._wide else self._orders.get((need, score))
+        if known is None:
+            known = sorted((score(count), count) for count in totals if count >= need)
+            if not self._wide:
+                self._orders[need, score] = known
+        return known
 
     def _rebuild(self) -> None:
         views = [self._nodes.view(name) for name in self._nodes.names]
@@ -190,11 +170,11 @@ class FreeCounts:
             count: _mask(other == count for other in reversed(self._by_node))
             for count in set(self._by_node)
         }
+        self._orders.clear()
         self._wide = {}
         for number, view in enumerate(views):
-            for pool, content in self._offer.wide(view).items():
-                nodes = self._wide.get(pool, (content, 0))[1]
-                self._wide[pool] = (content, nodes | 1 << number)
+            for pool in self._offer.wide(view):
+                self._wide[pool] = self._wide.get(pool, 0) | 1 << number
 
     def _update(self, name: str) -> None:
         number = self._nodes.numbers.get(name)
@@ -206,16 +186,16 @@ class FreeCounts:
         if before != after:
             self._by_node[number] = after
             self._masks[before] ^= bit
+            if after not in self._masks:
+                self._orders.clear()
             self._masks[after] = self._masks.get(after, 0) | bit
         self._update_wide(view, bit)
 
     def _update_wide(self, view: NodeView, bit: int) -> None:
-        seen = self._offer.wide(view)
-        for pool, (content, nodes) in tuple(self._wide.items()):
-            self._wide[pool] = (content, nodes & ~bit)
-        for pool, content in seen.items():
-            nodes = self._wide.get(pool, (content, 0))[1]
-            self._wide[pool] = (content, nodes | bit)
+        for pool, nodes in tuple(self._wide.items()):
+            self._wide[pool] = nodes & ~bit
+        for pool in self._offer.wide(view):
+            self._wide[pool] = self._wide.get(pool, 0) | bit
 
 
 def _sums(one: Mapping[int, int], other: Mapping[int, int]) -> dict[int, int]:

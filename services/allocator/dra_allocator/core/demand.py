@@ -9,13 +9,17 @@ from dra_shared.kube.claims import MAX_RESERVED_FOR, ResourceClaim
 from dra_shared.kube.meta import ObjectMeta
 
 
-class Demand(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """A pod with its claims: those to be allocated, and those that are; `uids` of both."""
+class Demand(msgspec.Struct, frozen=True, eq=False, gc=False):
+    """A pod with its claims: those to be allocated, and those that are."""
 
     pod: PendingPod
     open: tuple[ClaimRequested, ...]
     held: tuple[Holding, ...]
-    uids: frozenset[str]
+
+    @property
+    def uids(self) -> frozenset[str]:
+        """The uids of all its claims."""
+        return frozenset(ref.uid for ref in self.pod.request.claims)
 
     @property
     def refs(self) -> tuple[ObjectRef, ...]:
@@ -47,8 +51,7 @@ def demand_of(registers: Registers, pod_uid: str) -> Demand | None:
             opened.append(requested)
         else:
             held.append(holding)
-    uids = frozenset(ref.uid for ref in pod.request.claims)
-    return Demand(pod=pod, open=tuple(opened), held=tuple(held), uids=uids)
+    return Demand(pod, tuple(opened), tuple(held))
 
 
 def standing_refusal(registers: Registers, demand: Demand) -> str | None:
@@ -67,10 +70,10 @@ def standing_refusal(registers: Registers, demand: Demand) -> str | None:
 
 
 def _asks_for_admin(requested: ClaimRequested) -> bool:
-    return any(
-        request.exactly is not None and bool(request.exactly.admin_access)
-        for request in requested.spec.devices.requests or ()
-    )
+    for request in requested.spec.devices.requests or ():
+        if request.exactly is not None and request.exactly.admin_access:
+            return True
+    return False
 
 
 def _claim(requested: ClaimRequested, name: str) -> ResourceClaim:

@@ -5,7 +5,7 @@ are recognised and only counted as seen. No I/O, no clock: who calls it reads, c
 """
 
 from collections import OrderedDict, deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from dra_allocator.core.decide import MOST_DOUBLINGS, decide
@@ -54,6 +54,12 @@ class Engine:
         """Decisions on the rest of a group that hold together with the one that was told last."""
         self._outstanding: set[str] = set()
         self._ordinal = (0, 0)
+        self._follows: dict[str, Callable[[Change], None]] = {
+            "pods": self._follow_pod,
+            "placed": self._follow_placed,
+            "unfit": self._follow_unfit,
+            **dict.fromkeys(_OWING, self._follow_claim),
+        }
 
     @property
     def waiting(self) -> int:
@@ -92,7 +98,9 @@ class Engine:
             self._outstanding.discard(record.envelope.id)
             self.state.see(record)
         else:
-            self._follow(self.state.apply(record), owing=True)
+            changes = self.state.apply(record)
+            self._note_owed(changes)
+            self._follow(changes)
 
     def next(self, epoch: int) -> Envelope | None:
         """Gives the next fact of the allocator, already applied; None if there is nothing to say."""
@@ -101,7 +109,7 @@ class Engine:
             return None
         envelope = self._envelope(fact, epoch)
         self._outstanding.add(envelope.id)
-        self._follow(self.state.apply_own(envelope), owing=False)
+        self._follow(self.state.apply_own(envelope))
         refused = self.state.registers.refusals.get(envelope.correlation)
         if refused is not None and refused.fact is fact:
             self._sleep(refused)
@@ -171,31 +179,30 @@ class Engine:
             fact=fact,
         )
 
-    def _follow(self, changes: Iterable[Change], *, owing: bool) -> None:
-        """Notes what changes mean for those that wait.
+    def _note_owed(self, changes: Iterable[Change]) -> None:
+        """Something may have to be said about claims that changed, unless we changed them."""
+        for change in changes:
+            if change.register in _OWING and may_owe(self.state.registers, change.key):
+                self._owed[change.key] = None
 
-        `owing`: something may have to be said about the claims. A fact that was decided just now
-        knew all that was read, so nothing is owed for it.
-        """
-        topics: set[Topic] = set()
+    def _follow(self, changes: Iterable[Change]) -> None:
+        """Notes what changes mean for those that wait."""
+        topics: frozenset[Topic] = frozenset()
         for change in changes:
             topics |= topics_in(change)
-            match change.register:
-                case "pods":
-                    self._follow_pod(change)
-                case "placed":
-                    self._follow_placed(change)
-                case register if register in _OWING:
-                    if owing and may_owe(self.state.registers, change.key):
-                        self._owed[change.key] = None
-                    self._ask_again(self._waiting_for.get(change.key, ()))
-                case "unfit":
-                    for claim_uid in sorted({*(change.old or ()), *(change.new or ())}):
-                        self._ask_again(self._waiting_for.get(claim_uid, ()))
-                case _:
-                    pass
-        self._news += bool(topics)
-        self._queue.wake(topics)
+            follow = self._follows.get(change.register)
+            if follow is not None:
+                follow(change)
+        if topics:
+            self._news += 1
+            self._queue.wake(topics)
+
+    def _follow_claim(self, change: Change) -> None:
+        self._ask_again(self._waiting_for.get(change.key, ()))
+
+    def _follow_unfit(self, change: Change) -> None:
+        for claim_uid in sorted({*(change.old or ()), *(change.new or ())}):
+            self._ask_again(self._waiting_for.get(claim_uid, ()))
 
     def _follow_pod(self, change: Change) -> None:
         if change.old is not None:
@@ -239,7 +246,8 @@ class Engine:
 
     def _ask_again(self, pod_uids: Iterable[str]) -> None:
         """Queues pods that must be decided anew, unless they do not wait."""
-        for uid in sorted(pod_uids):
+        placed = self.state.registers.placed
+        for uid in sorted([uid for uid in pod_uids if uid not in placed]):
             demand = demand_of(self.state.registers, uid)
             if demand is not None:
                 self._put(demand)
@@ -251,8 +259,12 @@ class Engine:
         for demand in demands:
             request, arrival = demand.pod.request, demand.pod.arrival
             kind = self.state.kind_of(demand) if request.group is None else None
-            order = {"priority": request.priority, "arrival": arrival}
-            self._queue.put(request.pod.uid, kind or request.pod.uid, **order)
+            self._queue.put(
+                request.pod.uid,
+                kind or request.pod.uid,
+                priority=request.priority,
+                arrival=arrival,
+            )
 
     def _fellows(self, request: PodRequested) -> Fellows | None:
         key = group_key(request)

@@ -45,7 +45,8 @@ class NodeBook:
     @property
     def numbers(self) -> dict[str, int]:
         """The number of each node, by name."""
-        assert self.names is not None
+        if self._names is None:
+            assert self.names is not None
         return self._numbers
 
     def bit(self, name: str) -> int:
@@ -74,15 +75,15 @@ class NodeBook:
             )
         return view
 
-    def fit(self, placement: Placement) -> int:
-        """The nodes where such a pod could run, devices aside."""
+    def fit(self, placement: Placement) -> "FitIndex":
+        """Where such a pod could run, devices aside."""
         key = _ENCODER.encode(placement)
         index = self._fits.get(key)
         if index is None:
             if len(self._fits) >= MOST_PLACEMENTS:
                 del self._fits[next(iter(self._fits))]
             index = self._fits[key] = FitIndex(self, self._touched, placement)
-        return index.mask()
+        return index
 
     def why_unfit(self, name: str, placement: Placement) -> str | None:
         """What keeps such a pod off the node, or None."""
@@ -132,7 +133,10 @@ class NodeBook:
                 taken.add(placement, 1)
 
     def _count(self, name: str, placement: Placement, *, sign: int) -> None:
-        self._taken.setdefault(name, Taken()).add(placement, sign)
+        taken = self._taken.get(name)
+        if taken is None:
+            taken = self._taken[name] = Taken()
+        taken.add(placement, sign)
         self._touched.add(name)
 
 

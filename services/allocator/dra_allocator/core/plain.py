@@ -6,24 +6,23 @@ not plain (binding conditions, errors, network devices, lists of values) is left
 holds the two together.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import islice
 
 import msgspec
 
+from dra_allocator.core.moment import Moment
 from dra_allocator.core.search.alike import alike_in
 from dra_allocator.core.search.candidates import candidates
-from dra_allocator.core.search.devices import PoolDevice
+from dra_allocator.core.search.devices import PoolDevice, cost_of
 from dra_allocator.core.search.in_use import InUse
+from dra_allocator.core.search.left import left, traits_of
 from dra_allocator.core.search.nodes import one_node
 from dra_allocator.core.search.offers import bits
 from dra_allocator.core.search.outcome import FoundClaim
 from dra_allocator.core.search.plan import Alternative, PlannedClaim
 from dra_allocator.core.search.pools import Pool
-from dra_allocator.core.search.results import cost_of
 from dra_allocator.core.search.selectors import Selectors
-from dra_allocator.core.search.shapes import Candidates
-from dra_allocator.core.search.trial import PoolTrial
 from dra_shared.events.allocations import Cost
 from dra_shared.kube.claims import (
     AllocationResult,
@@ -35,6 +34,9 @@ from dra_shared.quantity import Quantity
 
 Configuration = tuple[DeviceAllocationConfiguration, ...] | None
 
+Offer = tuple[Pool, int]
+"""A pool, and its devices of which enough is left, as a mask that is not empty."""
+
 
 class PlainRequest(msgspec.Struct, frozen=True, eq=False):
     """So many devices of one shape, nothing else but that they share the value of `match`."""
@@ -44,11 +46,11 @@ class PlainRequest(msgspec.Struct, frozen=True, eq=False):
     match: str | None
 
 
-class Picked(msgspec.Struct, frozen=True, eq=False):
+class Picked(msgspec.Struct, frozen=True, eq=False, gc=False):
     """A device for a request, and what a share of it takes."""
 
     device: PoolDevice
-    consumed: dict[str, Quantity]
+    consumed: dict[str, Quantity] | None = None
 
 
 def read_plain(planned: tuple[PlannedClaim, ...]) -> PlainRequest | None:
@@ -65,34 +67,24 @@ def read_plain(planned: tuple[PlannedClaim, ...]) -> PlainRequest | None:
     return PlainRequest(one, one.count, constraint.attribute if constraint else None)
 
 
-def busy(pool: Pool, in_use: InUse) -> int:
-    """The mask of a pool's devices that a request for whole devices cannot have."""
-    mask = 0
-    for name, use in in_use.of(pool.id).devices.items():
-        place = pool.index.get(name)
-        if place is not None and (use.whole or not pool.devices[place].shareable):
-            mask |= 1 << place
-    return mask
-
-
 def pick(
     request: PlainRequest, pools: tuple[Pool, ...], in_use: InUse, selectors: Selectors
 ) -> tuple[Picked, ...] | None:
     """The first devices that will do, in search order; None if only the search can tell."""
-    offers: list[tuple[Pool, Candidates, int]] = []
+    offers: list[Offer] = []
     for pool in pools:
         if pool.fault is not None:
             continue
         found = candidates(pool, request.alternative.shape, selectors)
         if found.failed:
             return None
-        free = found.usable & ~busy(pool, in_use)
+        free = left(pool, found, in_use.of(pool.id))
         if free:
-            offers.append((pool, found, free))
+            offers.append((pool, free))
     if request.match is not None:
-        return _pick_alike(request, offers)
+        return _pick_alike(request, request.match, offers)
     if request.count == 1:
-        return _pick_one(offers, in_use)
+        return _pick_one(request, offers, selectors)
     return _pick_whole(request, offers)
 
 
@@ -101,101 +93,81 @@ def allocate(
     node: str,
     devices: tuple[Picked, ...],
     configuration: Configuration,
-    share_id: Callable[[int], str],
+    moment: Moment,
 ) -> FoundClaim:
-    """What the claim gets with these devices of the node. `share_id` names the n-th share."""
-    wish, name = request.alternative.wish, request.alternative.name
+    """What the claim gets at this moment with these devices of the node."""
+    name, tolerations = request.alternative.name, request.alternative.wish.tolerations or None
     results: list[DeviceRequestAllocationResult] = []
     costs: list[Cost] = []
     for number, one in enumerate(devices):
-        id_ = one.device.id
-        share = share_id(number) if one.device.shareable else None
+        device = one.device
+        share, capacity = None, {}
+        if device.shareable:
+            share = moment.share_id(number)
+            capacity = {name: str(amount) for name, amount in (one.consumed or {}).items()}
         results.append(
             DeviceRequestAllocationResult(
                 request=name,
-                driver=id_.driver,
-                pool=id_.pool,
-                device=id_.device,
-                tolerations=wish.tolerations or None,
+                driver=device.id.driver,
+                pool=device.id.pool,
+                device=device.id.device,
+                tolerations=tolerations,
                 share_id=share,
-                consumed_capacity={name: str(n) for name, n in one.consumed.items()} or None,
+                consumed_capacity=capacity or None,
             )
         )
-        costs.append(cost_of(one.device, share, one.consumed))
+        costs.append(cost_of(device, share, capacity))
     return FoundClaim(
         allocation=AllocationResult(
             devices=DeviceAllocationResult(results=tuple(results), config=configuration),
             node_selector=one_node(node),
+            allocation_timestamp=moment.rfc3339(),
         ),
         costs=tuple(costs),
     )
 
 
 def _pick_one(
-    offers: Sequence[tuple[Pool, Candidates, int]], in_use: InUse
+    request: PlainRequest, offers: Sequence[Offer], selectors: Selectors
 ) -> tuple[Picked, ...] | None:
     """The first device of which enough is left."""
-    for pool, found, free in offers:
-        trial: PoolTrial | None = None
-        for place in bits(free):
-            device = pool.devices[place]
-            if not _is_plain(device):
-                return None
-            consumed = found.consumed.get(place, {})
-            if not (device.shareable or device.counters):
-                return (Picked(device, consumed),)
-            trial = trial or PoolTrial(pool, in_use.of(pool.id), 1)
-            short = trial.lacks_capacity(place, consumed, admin=False)
-            if not short and trial.is_available(place, admin=False):
-                return (Picked(device, consumed),)
+    for pool, free in offers:
+        place = (free & -free).bit_length() - 1
+        traits = traits_of(pool)
+        if not traits.plain >> place & 1:
+            return None
+        if not traits.shareable >> place & 1:
+            return (Picked(pool.devices[place]),)
+        found = candidates(pool, request.alternative.shape, selectors)
+        return (Picked(pool.devices[place], found.consumed.get(place)),)
     return None
 
 
-def _pick_whole(
-    request: PlainRequest, offers: Sequence[tuple[Pool, Candidates, int]]
-) -> tuple[Picked, ...] | None:
+def _pick_whole(request: PlainRequest, offers: Sequence[Offer]) -> tuple[Picked, ...] | None:
     chosen: list[Picked] = []
-    for pool, _, free in offers:
+    for pool, free in offers:
+        whole = traits_of(pool).whole
         for place in bits(free):
-            device = pool.devices[place]
-            if not _is_whole(device):
+            if not whole >> place & 1:
                 return None
-            chosen.append(Picked(device, {}))
+            chosen.append(Picked(pool.devices[place]))
             if len(chosen) == request.count:
                 return tuple(chosen)
     return None
 
 
 def _pick_alike(
-    request: PlainRequest, offers: Sequence[tuple[Pool, Candidates, int]]
+    request: PlainRequest, match: str, offers: Sequence[Offer]
 ) -> tuple[Picked, ...] | None:
     """The devices of the value that comes first among those with enough devices, in one pool."""
-    if len(offers) != 1 or request.match is None:
+    if len(offers) != 1:
         return None
-    pool, _, free = offers[0]
-    alike = alike_in(pool, request.match)
-    if alike.odd & free:
+    pool, free = offers[0]
+    alike = alike_in(pool, match)
+    if alike.odd & free or free & ~traits_of(pool).whole:
         return None
     enough = [mask & free for mask in alike.masks if (mask & free).bit_count() >= request.count]
     if not enough:
         return None
     first = min(enough, key=lambda mask: mask & -mask)
-    devices = [pool.devices[place] for place in islice(bits(first), request.count)]
-    if not all(_is_whole(pool.devices[place]) for place in bits(free)):
-        return None
-    return tuple(Picked(device, {}) for device in devices)
-
-
-def _is_whole(device: PoolDevice) -> bool:
-    return _is_plain(device) and not device.shareable and not device.device.consumes_counters
-
-
-def _is_plain(device: PoolDevice) -> bool:
-    spec, own = device.slice.spec, device.device
-    return (
-        spec.node_name is not None
-        and not own.binding_conditions
-        and not own.binding_failure_conditions
-        and not spec.skip_node_operations
-        and not spec.per_device_node_selection
-    )
+    return tuple(Picked(pool.devices[place]) for place in islice(bits(first), request.count))

@@ -40,7 +40,7 @@ class PoolBook:
 
     def __init__(self, registers: Registers) -> None:
         self._registers = registers
-        self._groups: dict[PoolId, PoolSlices] = {}
+        self._groups: dict[PoolKey, PoolSlices] = {}
         self._local: dict[str, set[PoolId]] = {}
         self._wide: set[PoolId] = set()
         self._wide_views: dict[PoolId, dict[Hashable, Pool]] = {}
@@ -123,7 +123,8 @@ class PoolBook:
 
     def nodes_seeing(self, key: PoolKey) -> frozenset[str] | None:
         """The nodes that can see the pool, None for any node."""
-        return _nodes_of(self._groups.get(PoolId(*key)))
+        group = self._groups.get(key)
+        return frozenset() if group is None else group.node_names
 
     def device(self, id_: DeviceId) -> PoolDevice | None:
         """The device as its pool's newest edition describes it, wherever it can be seen."""
@@ -137,7 +138,7 @@ class PoolBook:
 
     def counters(self, key: PoolKey) -> dict[CounterName, int]:
         """All counters of a pool's newest edition, in nano units."""
-        group = self._groups.get(PoolId(*key))
+        group = self._groups.get(key)
         slices = group.slices if group else ()
         newest = max((one.generation for one in slices), default=0)
         return {

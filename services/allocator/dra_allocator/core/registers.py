@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Hashable, ItemsView, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from types import MappingProxyType
-from typing import Any, Final, Generic, NamedTuple, TypeVar, cast
+from typing import Any, Final, Generic, TypeVar, cast
 
 import msgspec
 
@@ -92,7 +92,7 @@ class Refused(msgspec.Struct, frozen=True, gc=False):
     limits: int
 
 
-class Change(NamedTuple):
+class Change(msgspec.Struct, frozen=True, gc=False):
     """One register's value for one key before and after a fact; None where there is none."""
 
     register: str

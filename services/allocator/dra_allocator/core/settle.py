@@ -6,8 +6,8 @@ A pure function of the state, like `decide`, and the only other one that makes f
 from collections.abc import Iterator
 
 from dra_allocator.core.registers import Holding, Registers, Shown
+from dra_allocator.core.search.devices import cost_of
 from dra_allocator.core.search.plan import Twins
-from dra_allocator.core.search.results import cost_of
 from dra_allocator.core.search.twins import costs_of_twins
 from dra_allocator.core.state import ClusterState
 from dra_allocator.core.where import only_node
@@ -99,7 +99,9 @@ def _cost(state: ClusterState, result: DeviceRequestAllocationResult) -> Cost:
     device = state.pools.device(id_)
     if device is None:
         return Cost(device=id_, share_id=result.share_id, capacity=consumed)
-    return cost_of(device, result.share_id, {n: parse_quantity(q) for n, q in consumed.items()})
+    return cost_of(
+        device, result.share_id, {name: str(parse_quantity(q)) for name, q in consumed.items()}
+    )
 
 
 def _is_taken(state: ClusterState, cost: Cost, ours: tuple[Cost, ...]) -> bool:

@@ -9,14 +9,12 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Final
 
-import msgspec
-
 from dra_allocator.core.cards import Cards, cards_of
 from dra_allocator.core.counts import CountBook
 from dra_allocator.core.demand import Demand
 from dra_allocator.core.evolve import evolve, undo
+from dra_allocator.core.kinds import Kind, KindBook
 from dra_allocator.core.node_book import NodeBook
-from dra_allocator.core.plans import PlanBook
 from dra_allocator.core.pool_book import PoolBook
 from dra_allocator.core.registers import (
     Change,
@@ -41,13 +39,11 @@ from dra_shared.events.envelope import Envelope
 from dra_shared.kube.claims import DeviceTaintRule, ResourceClaim
 from dra_shared.log.protocol import Record
 
-MOST_KINDS: Final = 64
+MOST_REASONS: Final = 64
 """Kinds of refused demand whose reasons are kept; beyond that the oldest is forgotten."""
 
 NOWHERE: Final = NodeView(name="")
 """Where a problem needs a node that nobody looks at."""
-
-_ENCODER: Final = msgspec.json.Encoder(order="deterministic")
 
 
 class ClusterState:
@@ -60,8 +56,7 @@ class ClusterState:
         self.selectors = selectors
         self.in_use = InUse()
         self.touched = Touched()
-        self.plans = PlanBook(lambda claims: self.problem(NOWHERE, (), claims))
-        self._reasons: dict[bytes, ReasonBook] = {}
+        self._reasons: dict[Kind, ReasonBook] = {}
         self._before: list[Refused | None] = []
 
     def start_from(self, snapshot: Snapshot) -> None:
@@ -102,6 +97,11 @@ class ClusterState:
     def nodes(self) -> NodeBook:
         """All nodes, and what placed pods take of them."""
         return NodeBook(self.registers, self.touched)
+
+    @cached_property
+    def kinds(self) -> KindBook:
+        """What pods ask for."""
+        return KindBook(self.nodes, lambda claims: self.problem(NOWHERE, (), claims))
 
     @cached_property
     def counts(self) -> CountBook:
@@ -164,15 +164,18 @@ class ClusterState:
         uses = tuple(self.in_use.of(pool.id).likeness() for pool in pools)
         return self.pools.contents_of(node), uses
 
-    def kind_of(self, demand: Demand) -> bytes | None:
-        """What the pod asks for, as a key: pods of one kind get the same answer. None: its own kind."""
-        unfit = self.registers.unfit.view.values()
-        if demand.held or any(not demand.uids.isdisjoint(excluded) for excluded in unfit):
+    def kind_of(self, demand: Demand) -> Kind | None:
+        """What the pod asks for: pods of one kind get the same answer. None if it is its own kind."""
+        registers = self.registers
+        if demand.held:
             return None
-        if any(uid in self.registers.write_refused for uid in demand.uids):
-            return None
-        specs = [(one.spec, one.admin_namespace) for one in demand.open]
-        return _ENCODER.encode((specs, demand.pod.request.placement))
+        if len(registers.unfit) or len(registers.write_refused):
+            uids = demand.uids
+            if not uids.isdisjoint(registers.write_refused):
+                return None
+            if any(not uids.isdisjoint(excluded) for _, excluded in registers.unfit.items()):
+                return None
+        return self.kinds.of(demand)
 
     def reasons_of(self, demand: Demand) -> ReasonBook:
         """Where the reasons against such a pod are summed; shared by all of its kind."""
@@ -181,7 +184,7 @@ class ClusterState:
             return ReasonBook(self.nodes, self.touched)
         book = self._reasons.get(kind)
         if book is None:
-            if len(self._reasons) >= MOST_KINDS:
+            if len(self._reasons) >= MOST_REASONS:
                 del self._reasons[next(iter(self._reasons))]
             book = self._reasons[kind] = ReasonBook(self.nodes, self.touched)
         return book
@@ -189,7 +192,7 @@ class ClusterState:
     def forget_readings(self) -> None:
         """Classes or features changed, which claims are read by."""
         self._reasons.clear()
-        self.plans.forget()
+        self.kinds.forget_plans()
 
     def _apply(self, envelope: Envelope, sequence: int) -> list[Change]:
         evolve(self.registers, envelope, sequence)
@@ -210,31 +213,33 @@ class ClusterState:
 
     def touch_pool(self, key: PoolKey) -> None:
         """Some device of a pool was taken or given back; wide pools are counted when asked."""
-        if self.pools.is_wide(key):
+        nodes = self.pools.nodes_seeing(key)
+        if nodes is None:
             self._reasons.clear()
         else:
-            self._touch(self.pools.nodes_seeing(key))
+            self.touched.update(nodes)
 
     def _touch(self, nodes: frozenset[str] | None) -> None:
         if nodes is None:
             self.touched.add_all()
-        for node in sorted(nodes or ()):
-            self.touched.add(node)
+        else:
+            self.touched.update(nodes)
 
 
 def _holding(state: ClusterState, change: Change) -> None:
-    pools: dict[PoolKey, None] = {}
-    for cost in change.old.costs if change.old else ():
+    pools: set[PoolKey] = set()
+    for cost in change.old.costs if change.old is not None else ():
         state.in_use.remove(cost)
-        pools[cost.device.driver, cost.device.pool] = None
-    for cost in change.new.costs if change.new else ():
+        pools.add((cost.device.driver, cost.device.pool))
+    for cost in change.new.costs if change.new is not None else ():
         state.in_use.add(cost)
-        pools[cost.device.driver, cost.device.pool] = None
+        pools.add((cost.device.driver, cost.device.pool))
     for key in pools:
         state.touch_pool(key)
 
 
 def _pod(state: ClusterState, change: Change) -> None:
+    state.kinds.forget_pod(change.key)
     state.nodes.recount(change.key)
 
 

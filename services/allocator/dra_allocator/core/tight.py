@@ -37,6 +37,7 @@ def smallest_first(pool: Pool) -> Pool:
         index={device.id.device: place for place, device in enumerate(devices)},
         candidates={},
         alike={},
+        traits=None,
     )
 
 

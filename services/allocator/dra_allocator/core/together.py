@@ -148,10 +148,10 @@ def _look(state: ClusterState, fact: ClaimAllocated, claim: int, number: int) ->
 def _exceeds(state: ClusterState, demand: Demand, number: int) -> bool:
     """Whether so many pods that ask for this are too many; one is, if no node can help it."""
     try:
-        needs = state.plans.plan_of(demand).needs
+        needs = state.kinds.plan_of(demand).needs
     except ClaimError:
         return True
-    allowed = allowed_nodes(state.nodes, state.registers, demand)
+    allowed = allowed_nodes(state.nodes, state.registers, demand, state.kinds.of(demand).fit)
     for wanted in needs:
         if wanted.admin or wanted.count is None:
             continue

@@ -1,5 +1,6 @@
 """Which nodes changed, in order, so that an index catches up only when somebody asks it."""
 
+from collections.abc import Iterable
 from typing import Final
 
 LONGEST: Final = 65_536
@@ -20,10 +21,15 @@ class Touched:
 
     def add(self, node: str) -> None:
         """Notes that something about the node changed."""
-        self._names.append(node)
+        self.update((node,))
+
+    def update(self, nodes: Iterable[str]) -> None:
+        """Notes that something about each of these nodes changed."""
+        self._names.extend(nodes)
         if len(self._names) > LONGEST:
-            self._forgotten += LONGEST // 2
-            del self._names[: LONGEST // 2]
+            surplus = len(self._names) - LONGEST // 2
+            self._forgotten += surplus
+            del self._names[:surplus]
 
     def add_all(self) -> None:
         """Notes that anything may have changed: all readers start anew."""

@@ -28,6 +28,7 @@ class Topic(StrEnum):
     """What the API server refused may be tried again."""
 
 
+_NOTHING: Final[frozenset[Topic]] = frozenset()
 _ALWAYS: Final = frozenset({Topic.DEVICES, Topic.NEW_NODES, Topic.CLASSES})
 
 _BY_REASON: Final[Mapping[ReasonKind, Topic]] = MappingProxyType(
@@ -59,7 +60,7 @@ def topics_of(refusal: ClaimUnsatisfiable) -> frozenset[Topic]:
 def topics_in(change: Change) -> frozenset[Topic]:
     """What a change may help with; nothing if it only takes something away."""
     says = _BY_REGISTER.get(change.register)
-    return says(change) if says else frozenset()
+    return says(change) if says else _NOTHING
 
 
 def _always(*topics: Topic) -> Callable[[Change], frozenset[Topic]]:
@@ -69,22 +70,22 @@ def _always(*topics: Topic) -> Callable[[Change], frozenset[Topic]]:
 
 def _when_present(*topics: Topic) -> Callable[[Change], frozenset[Topic]]:
     answer = frozenset(topics)
-    return lambda change: answer if change.new is not None else frozenset()
+    return lambda change: answer if change.new is not None else _NOTHING
 
 
 def _when_gone(*topics: Topic) -> Callable[[Change], frozenset[Topic]]:
     answer = frozenset(topics)
-    return lambda change: answer if change.new is None else frozenset()
+    return lambda change: answer if change.new is None else _NOTHING
 
 
 def _when_left(*topics: Topic) -> Callable[[Change], frozenset[Topic]]:
     answer = frozenset(topics)
-    return lambda change: answer if change.old is not None else frozenset()
+    return lambda change: answer if change.old is not None else _NOTHING
 
 
 def _node(change: Change) -> frozenset[Topic]:
     if change.new is None:
-        return frozenset()
+        return _NOTHING
     return frozenset({Topic.NODES} if change.old else {Topic.NODES, Topic.NEW_NODES})
 
 

@@ -1,18 +1,20 @@
 """On which nodes a pod may go at all: fit, not just excluded, and within reach of its claims."""
 
 from dra_allocator.core.demand import Demand
-from dra_allocator.core.node_book import NodeBook
+from dra_allocator.core.node_book import FitIndex, NodeBook
 from dra_allocator.core.registers import Registers
 from dra_allocator.core.search.nodes import one_node, selector_picks
 from dra_shared.kube.meta import NodeSelector
 
 
-def allowed_nodes(nodes: NodeBook, registers: Registers, demand: Demand) -> int:
-    """The mask of nodes where the pod may go, devices aside."""
-    mask = nodes.fit(demand.pod.request.placement)
-    for name, claim_uids in registers.unfit.items():
-        if not demand.uids.isdisjoint(claim_uids):
-            mask &= ~nodes.bit(name)
+def allowed_nodes(nodes: NodeBook, registers: Registers, demand: Demand, fit: FitIndex) -> int:
+    """The mask of nodes where the pod may go, devices aside. `fit`: of the pod's kind."""
+    mask = fit.mask()
+    if len(registers.unfit):
+        uids = demand.uids
+        for name, claim_uids in registers.unfit.items():
+            if not uids.isdisjoint(claim_uids):
+                mask &= ~nodes.bit(name)
     for holding in demand.held:
         selector = holding.allocation.node_selector
         if selector is not None:

@@ -5,6 +5,7 @@ business of `trial`.
 """
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -14,6 +15,7 @@ from dra_shared.quantity import NANOS, Quantity, parse_quantity, round_up
 
 MILLI: Final = NANOS // 1000
 MAX_INT64: Final = 2**63 - 1
+_NOTHING: Final[Mapping[str, int]] = MappingProxyType({})
 
 
 class CapacityError(Exception):
@@ -129,6 +131,20 @@ def consumption(
     if all(capacities[name].allows(amount) for name, amount in consumed.items()):
         return consumed
     return None
+
+
+def lacking(
+    capacities: Mapping[str, Capacity],
+    consumed: Mapping[str, Quantity],
+    held: Mapping[str, int],
+    taken: Mapping[str, int] = _NOTHING,
+) -> list[str]:
+    """Give the capacities of which too little is left for this share: `held` and `taken` in nanos."""
+    return [
+        name
+        for name, amount in consumed.items()
+        if held.get(name, 0) + taken.get(name, 0) + amount.nanos > capacities[name].value.nanos
+    ]
 
 
 def _read_range(bounds: CapacityRange) -> Range:

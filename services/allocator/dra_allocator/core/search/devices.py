@@ -12,6 +12,7 @@ import msgspec
 import kube_cel
 from dra_allocator.core.search.capacity import Capacity, read_capacity
 from dra_allocator.core.search.features import Feature, Features
+from dra_shared.events.allocations import Cost
 from dra_shared.ids import DeviceId
 from dra_shared.kube.devices import Device, DeviceTaint, ResourceSlice
 from dra_shared.quantity import parse_quantity
@@ -53,6 +54,7 @@ class PoolDevice(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     hidden: str = ""
     unsupported: str = ""
     _cel: kube_cel.Device | kube_cel.EvaluationError | None = None
+    _cost: Cost | None = None
 
     @property
     def cel(self) -> kube_cel.Device | kube_cel.EvaluationError:
@@ -62,6 +64,29 @@ class PoolDevice(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             found = _shown(self.id.driver, self.device)
             msgspec.structs.force_setattr(self, "_cel", found)
         return found
+
+    @property
+    def cost(self) -> Cost:
+        """What it takes to have all of it; the same object each time."""
+        found = self._cost
+        if found is None:
+            found = _cost(self)
+            msgspec.structs.force_setattr(self, "_cost", found)
+        return found
+
+
+def cost_of(device: PoolDevice, share: str | None, capacity: dict[str, str]) -> Cost:
+    """Give what a result takes that is no admin access. What all shares have in common is shared."""
+    whole = device.cost
+    if share is None and not capacity:
+        return whole
+    return Cost(
+        device=whole.device,
+        share_id=share,
+        capacity=capacity,
+        counters=whole.counters,
+        compatibility_groups=whole.compatibility_groups,
+    )
 
 
 def read_devices(slice_: ResourceSlice, features: Features) -> tuple[PoolDevice, ...]:
@@ -91,6 +116,23 @@ def _read(slice_: ResourceSlice, device: Device, features: Features) -> PoolDevi
         taints=tuple(_blocking_taints(device, features)),
         hidden=_hidden(device, features),
         unsupported=_unsupported(device, features),
+    )
+
+
+def _cost(device: PoolDevice) -> Cost:
+    return Cost(
+        device=device.id,
+        counters={
+            consumption.counter_set: {
+                name: counter.value for name, counter in consumption.counters.items()
+            }
+            for consumption in device.device.consumes_counters or ()
+        },
+        compatibility_groups={
+            name: tuple(sorted(groups))
+            for name, groups in device.groups.items()
+            if groups != UNGROUPED
+        },
     )
 
 

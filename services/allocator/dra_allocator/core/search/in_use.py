@@ -7,13 +7,16 @@ A search only reads this; it plans in a `trial` of its own.
 
 from collections.abc import Hashable, Iterable, Mapping
 from itertools import chain
+from types import MappingProxyType
 from typing import Final
 
 from dra_allocator.core.search.devices import UNGROUPED, CounterName
-from dra_allocator.core.search.pools import PoolId
 from dra_shared.events.allocations import Cost
 from dra_shared.ids import DeviceId
 from dra_shared.quantity import parse_quantity
+
+_NOTHING: Final[Mapping[str, int]] = MappingProxyType({})
+_NO_COUNTERS: Final[Mapping[CounterName, int]] = MappingProxyType({})
 
 
 class UnknownCostError(Exception):
@@ -26,10 +29,12 @@ class UnknownCostError(Exception):
 class DeviceUse:
     """What holds one device. Its counters are charged once, however many shares there are."""
 
+    __slots__ = ("capacity", "costs", "counters", "whole")
+
     def __init__(self, costs: Iterable[Cost] = ()) -> None:
         self.costs = list(costs)
-        self.capacity: dict[str, int] = {}
-        self.counters: dict[CounterName, int] = {}
+        self.capacity: Mapping[str, int] = _NOTHING
+        self.counters: Mapping[CounterName, int] = _NO_COUNTERS
         self.whole = False
         self._recount()
 
@@ -53,25 +58,36 @@ class DeviceUse:
                 yield counter_set, frozenset(named) if named else UNGROUPED
 
     def _recount(self) -> None:
-        self.whole = any(cost.share_id is None for cost in self.costs)
-        self.capacity = {}
-        self.counters = {}
+        whole = False
+        capacity: dict[str, int] = {}
+        counters: dict[CounterName, int] = {}
         for cost in self.costs:
+            whole = whole or cost.share_id is None
             for name, text in cost.capacity.items():
-                self.capacity[name] = self.capacity.get(name, 0) + parse_quantity(text).nanos
+                capacity[name] = capacity.get(name, 0) + parse_quantity(text).nanos
             for counter, amount in counters_of(cost) if cost.counters else ():
-                self.counters[counter] = max(self.counters.get(counter, 0), amount)
+                counters[counter] = max(counters.get(counter, 0), amount)
+        self.whole = whole
+        self.capacity = capacity or _NOTHING
+        self.counters = counters or _NO_COUNTERS
 
 
 class PoolUse:
-    """What is held of one pool, by device name, and the counters that this takes together."""
+    """What is held of one pool, by device name, and the counters that this takes together.
+
+    `left` is what others worked out from this alone; whenever this changes it is forgotten.
+    """
+
+    __slots__ = ("counters", "devices", "left")
 
     def __init__(self) -> None:
         self.devices: dict[str, DeviceUse] = {}
         self.counters: dict[CounterName, int] = {}
+        self.left: dict[Hashable, int] = {}
 
     def add(self, cost: Cost) -> None:
         """Count one more holder of a device."""
+        self.left.clear()
         use = self.devices.get(cost.device.device)
         if use is None:
             use = self.devices[cost.device.device] = DeviceUse((cost,))
@@ -82,6 +98,7 @@ class PoolUse:
 
     def remove(self, cost: Cost) -> None:
         """Count one holder less. Raises UnknownCostError."""
+        self.left.clear()
         use = self.devices.get(cost.device.device)
         if use is None:
             raise UnknownCostError(cost)
@@ -130,8 +147,8 @@ class InUse:
     """What is held in all pools. Changed only by `add` and `remove`, in any order."""
 
     def __init__(self, costs: Iterable[Cost] = ()) -> None:
-        self._pools: dict[PoolId, PoolUse] = {}
-        self._unread: dict[PoolId, list[Cost]] = {}
+        self._pools: dict[tuple[str, str], PoolUse] = {}
+        self._unread: dict[tuple[str, str], list[Cost]] = {}
         self._unsorted: Iterable[Cost] = costs
         self._sort()
 
@@ -143,23 +160,25 @@ class InUse:
         """Count what one result of an allocation takes; admin access takes nothing."""
         if cost.admin:
             return
-        pool = self._read(_pool(cost.device))
+        key = _pool(cost.device)
+        pool = self._read(key)
         if pool is None:
-            pool = self._pools[_pool(cost.device)] = PoolUse()
+            pool = self._pools[key] = PoolUse()
         pool.add(cost)
 
     def remove(self, cost: Cost) -> None:
         """Give back what `add` counted. Raises UnknownCostError."""
         if cost.admin:
             return
-        pool = self._read(_pool(cost.device))
+        key = _pool(cost.device)
+        pool = self._read(key)
         if pool is None:
             raise UnknownCostError(cost)
         pool.remove(cost)
         if not pool.devices:
-            del self._pools[_pool(cost.device)]
+            del self._pools[key]
 
-    def of(self, pool: PoolId) -> PoolUse:
+    def of(self, pool: tuple[str, str]) -> PoolUse:
         """Give what is held of one pool; for reading."""
         return self._read(pool) or UNUSED
 
@@ -181,17 +200,12 @@ class InUse:
         costs, self._unsorted, unread = self._unsorted, (), self._unread
         for cost in costs:
             if not cost.admin:
-                device = cost.device
-                pair = (device.driver, device.pool)  # as good as a PoolId, and made sooner
-                if (held := unread.get(pair)) is None:  # type: ignore[call-overload]
-                    unread[_pool(device)] = [cost]
-                else:
-                    held.append(cost)
+                unread.setdefault(_pool(cost.device), []).append(cost)
 
-    def _read(self, pool: PoolId) -> PoolUse | None:
+    def _read(self, pool: tuple[str, str]) -> PoolUse | None:
         if self._unsorted:
             self._sort()
-        if pool in self._unread:
+        if self._unread and pool in self._unread:
             use = self._pools.setdefault(pool, PoolUse())
             for cost in self._unread.pop(pool):
                 use.add(cost)
@@ -209,5 +223,6 @@ def counters_of(cost: Cost) -> Iterable[tuple[CounterName, int]]:
             yield CounterName(counter_set, name), parse_quantity(text).nanos
 
 
-def _pool(device: DeviceId) -> PoolId:
-    return PoolId(device.driver, device.pool)
+def _pool(device: DeviceId) -> tuple[str, str]:
+    """The key of the device's pool: equal to its PoolId, and cheaper to make."""
+    return device.driver, device.pool

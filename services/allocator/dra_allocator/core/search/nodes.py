@@ -3,6 +3,8 @@
 Only names, labels and declared features: whether a pod fits a node is decided elsewhere.
 """
 
+from functools import lru_cache
+
 import msgspec
 
 from dra_shared.kube.meta import Labels, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
@@ -24,6 +26,7 @@ class NodeView(msgspec.Struct, frozen=True, kw_only=True):
         return OPTIONAL_NODE_OPERATIONS in self.declared_features
 
 
+@lru_cache(maxsize=16_384)
 def one_node(name: str) -> NodeSelector:
     """Give the selector of exactly this node, in the one shape that the API server recognises."""
     requirement = NodeSelectorRequirement(key="metadata.name", operator="In", values=(name,))

@@ -16,6 +16,7 @@ from dra_allocator.core.search.devices import UNGROUPED, CounterName, PoolDevice
 from dra_allocator.core.search.features import Feature, Features
 from dra_allocator.core.search.nodes import NodeView, selector_picks
 from dra_allocator.core.search.shapes import Candidates, RequestShape
+from dra_allocator.core.search.traits import Traits
 from dra_shared.kube.devices import Device, ResourceSlice, ResourceSliceSpec
 from dra_shared.quantity import QuantityError, parse_quantity
 
@@ -77,7 +78,7 @@ class Pool(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     `here`: devices that the node can reach; the others only show themselves to selectors, as
     upstream's do. `unfit`: devices that this node's kubelet cannot use. `counters` in nano units.
-    `candidates` and `alike` remember answers of the functions in the modules of these names, which
+    `candidates`, `alike` and `traits` remember answers of the functions of these names, which
     depend on the pool alone.
     """
 
@@ -92,6 +93,7 @@ class Pool(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     index: dict[str, int] = msgspec.field(default_factory=dict)
     candidates: dict[RequestShape, Candidates] = msgspec.field(default_factory=dict)
     alike: dict[str, Alike] = msgspec.field(default_factory=dict)
+    traits: Traits | None = None
 
 
 def pools_for_node(

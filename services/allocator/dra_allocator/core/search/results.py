@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 
 from dra_allocator.core.search.constraints import State
-from dra_allocator.core.search.devices import UNGROUPED, PoolDevice
+from dra_allocator.core.search.devices import PoolDevice, cost_of
 from dra_allocator.core.search.features import Feature
 from dra_allocator.core.search.nodes import one_node
 from dra_allocator.core.search.outcome import ClaimError, ErrorKind, FoundClaim
@@ -49,27 +49,6 @@ def build_claims(
     )
 
 
-def cost_of(device: PoolDevice, share: str | None, consumed: dict[str, Quantity]) -> Cost:
-    """Give what a result takes that is no admin access."""
-    counters: dict[str, dict[str, str]] = {
-        consumption.counter_set: {
-            name: counter.value for name, counter in consumption.counters.items()
-        }
-        for consumption in device.device.consumes_counters or ()
-    }
-    return Cost(
-        device=device.id,
-        share_id=share,
-        capacity={name: str(amount) for name, amount in consumed.items()},
-        counters=counters,
-        compatibility_groups={
-            name: tuple(sorted(groups))
-            for name, groups in device.groups.items()
-            if groups != UNGROUPED
-        },
-    )
-
-
 def _build(
     problem: Problem, claim: PlannedClaim, built: Sequence[tuple[Chosen, str | None]]
 ) -> FoundClaim:
@@ -86,10 +65,14 @@ def _build(
     )
 
 
+def _texts(consumed: dict[str, Quantity]) -> dict[str, str]:
+    return {name: str(amount) for name, amount in consumed.items()}
+
+
 def _cost(one: Chosen, share: str | None) -> Cost:
     if one.alternative.admin:
         return Cost(device=one.device.id, share_id=share, admin=True)
-    return cost_of(one.device, share, one.taken.consumed)
+    return cost_of(one.device, share, _texts(one.taken.consumed))
 
 
 def _result(problem: Problem, one: Chosen, share: str | None) -> DeviceRequestAllocationResult:
@@ -105,8 +88,7 @@ def _result(problem: Problem, one: Chosen, share: str | None) -> DeviceRequestAl
         binding_conditions=(device.binding_conditions or None) if binding else None,
         binding_failure_conditions=(device.binding_failure_conditions or None) if binding else None,
         share_id=share,
-        consumed_capacity={name: str(amount) for name, amount in one.taken.consumed.items()}
-        or None,
+        consumed_capacity=_texts(one.taken.consumed) or None,
         skip_node_operations=one.device.slice.spec.skip_node_operations or None,
     )
 

@@ -28,7 +28,7 @@ class RequestShape(msgspec.Struct, frozen=True, kw_only=True, cache_hash=True):
     capacity: tuple[tuple[str, str], ...] = ()
 
 
-class Candidates(msgspec.Struct, frozen=True, kw_only=True):
+class Candidates(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Which devices of a pool may serve a shape, as masks over the pool's devices.
 
     `selected`: selectors are true and the device is large enough. `usable`: also tolerated and

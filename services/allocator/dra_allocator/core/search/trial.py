@@ -5,6 +5,7 @@ Never changes what is in use. One `PoolTrial` per pool, made when the search fir
 
 import msgspec
 
+from dra_allocator.core.search.capacity import lacking
 from dra_allocator.core.search.devices import CounterName
 from dra_allocator.core.search.in_use import DeviceUse, PoolUse
 from dra_allocator.core.search.pools import Pool
@@ -61,14 +62,8 @@ class PoolTrial:
         """Give the capacities of which too little is left for a share that takes this much (KEP-5075)."""
         if not consumed or not self.pays(admin=admin):
             return []
-        held = self._held(place).capacity
-        taken = self._consumed.get(place, {})
-        capacities = self.pool.devices[place].capacities
-        return [
-            name
-            for name, amount in consumed.items()
-            if held.get(name, 0) + taken.get(name, 0) + amount.nanos > capacities[name].value.nanos
-        ]
+        held, taken = self._held(place).capacity, self._consumed.get(place, {})
+        return lacking(self.pool.devices[place].capacities, consumed, held, taken)
 
     def lacks_counters(self, place: int, *, admin: bool) -> list[CounterName]:
         """Give the counters of which too little is left for a device, or a share of it.
