@@ -9,11 +9,11 @@ import pytest
 from facts import an_event, everything, ids
 from servers import NatsServer
 
-from dra_shared.events.subjects import CLAIMS, PODS
+from dra_shared.events.subjects import CLAIMS, MIRROR, PODS
 from dra_shared.log.file import FileLog
 from dra_shared.log.jetstream import JetStreamLog
 from dra_shared.log.memory import MemoryLog
-from dra_shared.log.protocol import EventLog, FencedError
+from dra_shared.log.protocol import EventLog, FencedError, Record
 from dra_shared.runtime.bus import connect
 
 
@@ -112,6 +112,22 @@ async def test_a_follower_is_told_when_it_has_caught_up_and_then_sees_what_comes
             if len(seen) == 4:
                 break
     assert seen == ["test:0", "test:1", "test:2", "test:3"]
+
+
+async def test_a_follower_behind_a_place_sees_the_kinds_it_asked_for_and_is_told_its_end(
+    log: EventLog,
+) -> None:
+    await log.commit([an_event(n, pod=n % 2 == 0) for n in range(6)])
+    async with aclosing(log.read(after=2, subjects=(PODS, MIRROR))) as batches:
+        seen: list[Record] = []
+        while batch := await anext(batches):
+            seen += batch
+        assert [record.sequence for record in seen] == [3, 5]
+        await log.commit([an_event(n) for n in range(6, 5000)])
+        await log.commit([an_event(5000, pod=True)])
+        while not (batch := await anext(batches)):
+            assert await log.last_sequence() == 5001
+        assert [record.sequence for record in batch] == [5001]
 
 
 async def test_a_follower_of_an_empty_log_is_told_at_once(log: EventLog) -> None:
