@@ -56,6 +56,7 @@ class Attempt:
     def __init__(self, state: ClusterState, demand: Demand, policy: str, budget: int) -> None:
         self._state = state
         self._demand = demand
+        self._kind = state.kinds.of(demand)
         self._policy = policy
         self._order = policy_of(policy)
         self._moment = Moment(state.sequence, state.time_ns, demand.pod.request.pod.uid)
@@ -72,7 +73,7 @@ class Attempt:
         if never is not None:
             return refuse_everywhere(demand, never)
         try:
-            best = self._best(state.kinds.plan_of(demand))
+            best = self._best(state.kinds.plan_of(demand, self._kind))
         except ClaimError as error:
             return refuse_everywhere(demand, error.message)
         if best is not None:
@@ -88,7 +89,7 @@ class Attempt:
         if standing_refusal(self._state.registers, self._demand) is not None:
             return
         try:
-            plan = self._state.kinds.plan_of(self._demand)
+            plan = self._state.kinds.plan_of(self._demand, self._kind)
             for node in self._candidates(plan):
                 for found in self._every(node, plan, purse):
                     purse.left -= TRIAL_STEPS
@@ -138,8 +139,7 @@ class Attempt:
     def _candidates(self, plan: Plan) -> Iterator[str]:
         """The nodes that may do, by policy."""
         state = self._state
-        fit = state.kinds.of(self._demand).fit
-        allowed = allowed_nodes(state.nodes, state.registers, self._demand, fit)
+        allowed = allowed_nodes(state.nodes, state.registers, self._demand, self._kind.fit)
         if not plan.needs:
             return state.nodes.named(allowed)
         for one in plan.needs[1:]:

@@ -69,6 +69,11 @@ class Offer:
         self._selectors = selectors
         self._in_use = in_use
 
+    @property
+    def has_wide(self) -> bool:
+        """Whether there is any pool that many nodes see."""
+        return self._pools.has_wide
+
     def local(self, node: NodeView) -> int:
         """Free devices in the pools that only this node sees."""
         total = 0
@@ -79,7 +84,7 @@ class Offer:
 
     def wide(self, node: NodeView) -> tuple[Pool, ...]:
         """The pools that other nodes see too."""
-        if not self._pools.has_wide:
+        if not self.has_wide:
             return ()
         seen = self._pools.pools_of(node)
         return tuple(p for p in seen if p.fault is None and self._pools.is_wide(p.id))
@@ -192,6 +197,8 @@ class FreeCounts:
         self._update_wide(view, bit)
 
     def _update_wide(self, view: NodeView, bit: int) -> None:
+        if not self._wide and not self._offer.has_wide:
+            return
         for pool, nodes in tuple(self._wide.items()):
             self._wide[pool] = nodes & ~bit
         for pool in self._offer.wide(view):

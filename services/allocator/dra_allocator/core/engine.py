@@ -31,6 +31,9 @@ LONG_WAIT: Final = 16
 """Turns that a pod waits which has spent the largest budget in vain."""
 
 
+_OF_CLAIMS: Final = (ClaimReleased, AllocationAdopted)
+"""Facts that are about a claim, not about a pod."""
+
 _OWING: Final = frozenset({"claims", "shown", "write_refused", "holdings"})
 """Registers of claims about which something may have to be said."""
 
@@ -170,7 +173,7 @@ class Engine:
         cause = self.state.sequence
         last, ordinal = self._ordinal
         self._ordinal = (cause, ordinal + 1 if last == cause else 0)
-        about = fact.claim if isinstance(fact, ClaimReleased | AllocationAdopted) else fact.pod
+        about = fact.claim if isinstance(fact, _OF_CLAIMS) else fact.pod
         return Envelope(
             id=f"{WRITER}:{cause}:{self._ordinal[1]}",
             cause=cause,

@@ -21,19 +21,21 @@ from dra_shared.events import allocations, claims, cluster, mirror, nodes, pools
 from dra_shared.events.envelope import Envelope, UnknownFact, UnreadableFact
 from dra_shared.events.fact import Fact
 
+_OWN: Final = frozenset(allocations.AllocationFact.__args__)
 BRIDGE: Final = "api-bridge"
 
 
 def evolve(registers: Registers, envelope: Envelope, sequence: int) -> None:
     """Applies one fact that stands at `sequence`; the allocator's own facts do not depend on it."""
-    apply = APPLIES.get(type(envelope.fact))
+    fact = envelope.fact
+    apply = APPLIES.get(type(fact))
     if apply is not None:
-        apply(registers, envelope.fact, envelope.cause if is_own(envelope.fact) else sequence)
+        apply(registers, fact, envelope.cause if is_own(fact) else sequence)
 
 
 def is_own(fact: Fact) -> bool:
     """Whether the allocator writes such facts."""
-    return isinstance(fact, allocations.AllocationFact)
+    return type(fact) in _OWN
 
 
 def _claim_withdrawn(r: Registers, fact: claims.ClaimWithdrawn, _: int) -> None:

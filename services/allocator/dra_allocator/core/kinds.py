@@ -81,9 +81,9 @@ class KindBook:
         self._by_pod[uid] = _Known(demand.pod, demand.open, kind)
         return kind
 
-    def plan_of(self, demand: Demand) -> Plan:
-        """The plan of a pod's open claims. Raises ClaimError for what no node can satisfy."""
-        kind = self.of(demand)
+    def plan_of(self, demand: Demand, kind: Kind | None = None) -> Plan:
+        """The plan of a pod's open claims; `kind` if it is known. Raises ClaimError if no node can."""
+        kind = kind or self.of(demand)
         if kind.plan is None:
             kind.plan = self._plan(demand)
         return kind.plan

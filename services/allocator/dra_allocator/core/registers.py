@@ -140,7 +140,9 @@ class Register(Generic[K, V]):
     def get(self, key: K) -> V | None:
         """The value, or None."""
         value = self._values.get(key)
-        return self._unpack(key, value) if isinstance(value, int) else value
+        if isinstance(value, int):
+            return self._unpack(key, value)
+        return value
 
     @property
     def view(self) -> Mapping[K, V]:

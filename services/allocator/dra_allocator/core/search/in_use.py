@@ -31,7 +31,7 @@ class DeviceUse:
 
     __slots__ = ("capacity", "costs", "counters", "whole")
 
-    def __init__(self, costs: Iterable[Cost] = ()) -> None:
+    def __init__(self, *costs: Cost) -> None:
         self.costs = list(costs)
         self.capacity: Mapping[str, int] = _NOTHING
         self.counters: Mapping[CounterName, int] = _NO_COUNTERS
@@ -58,18 +58,15 @@ class DeviceUse:
                 yield counter_set, frozenset(named) if named else UNGROUPED
 
     def _recount(self) -> None:
-        whole = False
-        capacity: dict[str, int] = {}
-        counters: dict[CounterName, int] = {}
+        self.whole = False
+        self.capacity, self.counters = _NOTHING, _NO_COUNTERS
         for cost in self.costs:
-            whole = whole or cost.share_id is None
-            for name, text in cost.capacity.items():
-                capacity[name] = capacity.get(name, 0) + parse_quantity(text).nanos
-            for counter, amount in counters_of(cost) if cost.counters else ():
-                counters[counter] = max(counters.get(counter, 0), amount)
-        self.whole = whole
-        self.capacity = capacity or _NOTHING
-        self.counters = counters or _NO_COUNTERS
+            if cost.share_id is None:
+                self.whole = True
+            if cost.capacity:
+                self.capacity = _sum(self.capacity, cost)
+            if cost.counters:
+                self.counters = _most(self.counters, cost)
 
 
 class PoolUse:
@@ -90,7 +87,7 @@ class PoolUse:
         self.left.clear()
         use = self.devices.get(cost.device.device)
         if use is None:
-            use = self.devices[cost.device.device] = DeviceUse((cost,))
+            use = self.devices[cost.device.device] = DeviceUse(cost)
         else:
             self._charge(use.counters, -1)
             use.add(cost)
@@ -214,6 +211,22 @@ class InUse:
     def copy(self) -> "InUse":
         """Give an independent copy."""
         return InUse(self.costs())
+
+
+def _sum(capacity: Mapping[str, int], cost: Cost) -> Mapping[str, int]:
+    """What holders take together of each capacity, with one more of them."""
+    summed = dict(capacity)
+    for name, text in cost.capacity.items():
+        summed[name] = summed.get(name, 0) + parse_quantity(text).nanos
+    return summed
+
+
+def _most(counters: Mapping[CounterName, int], cost: Cost) -> Mapping[CounterName, int]:
+    """What holders are charged together of each counter, with one more of them: once for all."""
+    charged = dict(counters)
+    for counter, amount in counters_of(cost):
+        charged[counter] = max(charged.get(counter, 0), amount)
+    return charged
 
 
 def counters_of(cost: Cost) -> Iterable[tuple[CounterName, int]]:
