@@ -12,6 +12,7 @@ as the peer (peers/upstream_allocator/bench.go says what they mean) and answers 
 """
 
 import argparse
+import gc
 import random
 import sys
 import time
@@ -24,6 +25,7 @@ from workloads import SEED, Workload, cluster_facts, demand_facts, held, held_fa
 
 from dra_allocator.core.engine import Engine
 from dra_allocator.core.replay import new_state
+from dra_allocator.service import THRESHOLDS
 from dra_shared.events.allocations import ClaimAllocated, ClaimUnsatisfiable
 from dra_shared.events.claims import ClaimWithdrawn, PodWithdrawn
 from dra_shared.events.envelope import AnyFact, Envelope, decode, encode
@@ -88,6 +90,7 @@ class Bench:
         self.tell(held_facts(workload))
         self._live = [one.name for one in held(workload)]
         self._settle()
+        _collect_garbage()
 
     def tell(self, facts: Iterable[AnyFact]) -> None:
         """Facts come out of the log, as bytes: so they share nothing with each other."""
@@ -149,6 +152,12 @@ class Bench:
         self._sequence += 1
         at = self._sequence
         self.engine.take(Record(at, at * APART, subject(envelope.fact), envelope))
+
+
+def _collect_garbage() -> None:
+    """As the service does once it has read the log."""
+    gc.freeze()
+    gc.set_threshold(*THRESHOLDS)
 
 
 def resident_megabytes() -> float:

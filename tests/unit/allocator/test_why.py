@@ -1,11 +1,17 @@
 """The reasons of a refusal: counted over all devices, in one line."""
 
+import msgspec
 from cluster import Story, a_claim, a_class, a_device, a_node, a_pod, a_pool, a_request, refused
 from histories import STEPS, Step, a_rule, go_on, start
 from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from dra_shared.events.allocations import ClaimUnsatisfiable, ReasonKind
+from dra_allocator.core.demand import Demand
+from dra_allocator.core.registers import PendingPod
+from dra_allocator.core.size import MOST_BYTES
+from dra_allocator.core.why import Sum, Why, refusal
+from dra_shared.events.allocations import ClaimUnsatisfiable, ReasonKind, Refusal
 from dra_shared.kube.devices import DeviceAttribute
 
 
@@ -65,3 +71,23 @@ def test_an_incomplete_pool_is_named() -> None:
 def test_a_cluster_without_nodes_says_so() -> None:
     story = Story().tell(a_class(), a_claim("c1"), a_pod("p1", "c1"))
     assert refused(story.decide())["p1"].summary == "0/0 nodes can satisfy: there are no nodes"
+
+
+@given(
+    st.dictionaries(
+        st.tuples(st.sampled_from(ReasonKind), st.text(max_size=3)),
+        st.tuples(st.integers(0, 5), st.integers(1, 5)).map(lambda pair: Sum(*pair)),
+        max_size=300,
+    ),
+    st.integers(1, 9_000),
+)
+def test_however_many_and_long_reasons_are_they_add_up_and_fit_into_the_log(
+    sums: dict[Why, Sum], length: int
+) -> None:
+    long = {(kind, detail + detail[:1] * length): found for (kind, detail), found in sums.items()}
+    demand = Demand(PendingPod(a_pod("p", "c"), 1), (), ())
+    fact = refusal(demand, Refusal.UNSATISFIABLE, long, nodes=9)
+    assert sum(reason.devices for reason in fact.reasons) == fact.devices
+    assert fact.devices == sum(found.devices for found in long.values())
+    assert {reason.kind for reason in fact.reasons} == {kind for kind, _ in long}
+    assert len(msgspec.json.encode(fact)) < MOST_BYTES

@@ -22,6 +22,7 @@ from dra_allocator.core.search.outcome import (
 )
 from dra_allocator.core.search.pools import Pool
 from dra_allocator.core.search.search import Search, search
+from dra_allocator.core.size import check_size
 from dra_allocator.core.state import ClusterState
 from dra_allocator.core.where import allowed_nodes
 from dra_shared.events.allocations import (
@@ -73,11 +74,12 @@ class Attempt:
         if never is not None:
             return refuse_everywhere(demand, never)
         try:
-            best = self._best(state.kinds.plan_of(demand, self._kind))
+            plan = state.kinds.plan_of(demand, self._kind)
+            best = self._best(plan)
+            if best is not None:
+                return self._allocated(*best, plan)
         except ClaimError as error:
             return refuse_everywhere(demand, error.message)
-        if best is not None:
-            return self._allocated(*best)
         if self._limited:
             return refuse(state, demand, Refusal.SEARCH_LIMIT, limit_message(self._budget))
         if self._failed_at is not None:
@@ -93,7 +95,7 @@ class Attempt:
             for node in self._candidates(plan):
                 for found in self._every(node, plan, purse):
                     purse.left -= TRIAL_STEPS
-                    yield self._allocated(node, found)
+                    yield self._allocated(node, found, plan)
                 if purse.left <= 0:
                     return
         except ClaimError:
@@ -196,7 +198,7 @@ class Attempt:
     def _pools(self, node: NodeView) -> tuple[Pool, ...]:
         return self._state.pools.pools_of(node, smallest=self._order.smallest)
 
-    def _allocated(self, node: str, found: Claims) -> ClaimAllocated:
+    def _allocated(self, node: str, found: Claims, plan: Plan) -> ClaimAllocated:
         time = self._moment.rfc3339()
         claims = [
             AllocatedClaim(
@@ -204,7 +206,7 @@ class Attempt:
             )
             for requested, one in zip(self._demand.open, found, strict=True)
         ]
-        return ClaimAllocated(
+        fact = ClaimAllocated(
             pod=self._demand.pod.request.pod,
             node=node,
             claims=tuple(claims),
@@ -212,6 +214,8 @@ class Attempt:
             policy=self._policy,
             time=time,
         )
+        check_size(fact, plan.weight)
+        return fact
 
 
 def _stamped(allocation: AllocationResult, time: str) -> AllocationResult:

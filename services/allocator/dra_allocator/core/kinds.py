@@ -34,13 +34,15 @@ class Plan(msgspec.Struct, kw_only=True, eq=False):
     """Claims made ready to be searched for, under numbers instead of their names.
 
     `needs`: what any node must have. `plain`: the whole demand if it is that simple, with the
-    configuration that goes with its devices as soon as a search has found it.
+    configuration that goes with its devices as soon as a search has found it. `weight`: the bytes
+    of all configurations that may go with devices.
     """
 
     planned: tuple[PlannedClaim, ...]
     needs: tuple[Alternative, ...]
     choices: Ranks
     plain: PlainRequest | None
+    weight: int
     configuration: Configuration = None
     configured: bool = False
 
@@ -125,6 +127,7 @@ class KindBook:
             ),
             choices=choices_in(claims),
             plain=read_plain(planned),
+            weight=len(_ENCODER.encode(_configurations(planned))),
         )
 
     def _planned(self, claims: tuple[ResourceClaim, ...]) -> tuple[PlannedClaim, ...]:
@@ -132,3 +135,12 @@ class KindBook:
         planned = plan_claims(problem)
         locate_all(problem, planned)
         return planned
+
+
+def _configurations(planned: tuple[PlannedClaim, ...]) -> list[object]:
+    """All configurations of claims, and of classes for each request that may use them."""
+    found: list[object] = [one.claim.spec.devices.config for one in planned]
+    requests = [request for claim in planned for request in claim.requests]
+    for request in requests:
+        found.extend(one.device_class.spec.config for one in request.alternatives)
+    return found

@@ -22,6 +22,15 @@ Tally = dict[Why, int]
 MOST_LIKENESSES: Final = 4096
 """Kinds of nodes that are told apart before the first ones are worked out again."""
 
+MOST_REASONS: Final = 100
+"""Reasons in a fact, which has to fit into the log; the smaller ones are added up by their kind."""
+
+LONGEST_DETAIL: Final = 1000
+"""Characters of a detail. A selector may have 10,000, and each request many of them."""
+
+MORE: Final = "and others"
+"""The detail of reasons that were added up."""
+
 MOST_SHOWN: Final = 6
 """Reasons in a summary; the rest is counted together."""
 
@@ -109,7 +118,7 @@ def refusal(
     demand: Demand, kind: Refusal, sums: Mapping[Why, Sum], *, nodes: int, message: str = ""
 ) -> ClaimUnsatisfiable:
     """The fact that a pod cannot be placed, with its reasons in order and one line about them."""
-    ordered = sorted(sums.items(), key=lambda item: (-item[1].devices, item[0]))
+    ordered = _in_order(_short(sums))
     return ClaimUnsatisfiable(
         pod=demand.pod.request.pod,
         claims=demand.refs,
@@ -122,6 +131,33 @@ def refusal(
         nodes=nodes,
         summary=message or summary(ordered, nodes),
     )
+
+
+def _in_order(sums: Mapping[Why, Sum]) -> list[tuple[Why, Sum]]:
+    return sorted(sums.items(), key=lambda item: (-item[1].devices, item[0]))
+
+
+def _short(sums: Mapping[Why, Sum]) -> Mapping[Why, Sum]:
+    """The sums with details that are not too long, and not too many of them: the total is the same."""
+    if len(sums) <= MOST_REASONS and all(len(detail) <= LONGEST_DETAIL for _, detail in sums):
+        return sums
+    short: dict[Why, Sum] = {}
+    for (kind, detail), found in sums.items():
+        _add(short, (kind, _cut(detail)), found)
+    ordered = _in_order(short)
+    kept = dict(ordered[:MOST_REASONS])
+    for (kind, _), found in ordered[MOST_REASONS:]:
+        _add(kept, (kind, MORE), found)
+    return kept
+
+
+def _cut(detail: str) -> str:
+    return detail if len(detail) <= LONGEST_DETAIL else f"{detail[:LONGEST_DETAIL]}…"
+
+
+def _add(sums: dict[Why, Sum], why: Why, more: Sum) -> None:
+    before = sums.get(why, Sum(0, 0))
+    sums[why] = Sum(before.devices + more.devices, before.nodes + more.nodes)
 
 
 def says_the_same(one: ClaimUnsatisfiable, other: ClaimUnsatisfiable) -> bool:

@@ -19,6 +19,7 @@ class ErrorKind(StrEnum):
     MALFORMED = "malformed"
     CLASS_MISSING = "class_missing"
     TOO_MANY_DEVICES = "too_many_devices"
+    TOO_LARGE = "too_large"
     SELECTOR = "selector"
     DERIVED_ATTRIBUTE = "derived_attribute"
     CAPACITY = "capacity"

@@ -1,0 +1,33 @@
+"""No fact may be larger than the log takes in one piece: who asks for so much is refused, aloud.
+
+NATS takes 1 MB unless it is told otherwise. A fact that it never takes would stop the allocator, and
+with it everybody else.
+"""
+
+from typing import Final
+
+import msgspec
+
+from dra_allocator.core.search.outcome import ClaimError, ErrorKind
+from dra_shared.events.allocations import ClaimAllocated
+
+MOST_BYTES: Final = 900_000
+"""Of one fact; what is left of NATS' 1 MB is for its envelope and headers."""
+
+PER_RESULT: Final = 4000
+"""More bytes than a device and its cost take, but for the most unusual."""
+
+
+def check_size(fact: ClaimAllocated, configurations: int) -> None:
+    """Raises ClaimError for an allocation that does not fit. `configurations`: at most so many bytes."""
+    results = sum([len(got.costs) for got in fact.claims])
+    if configurations + results * PER_RESULT <= MOST_BYTES:
+        return
+    size = len(msgspec.json.encode(fact))
+    if size > MOST_BYTES:
+        raise ClaimError(
+            ErrorKind.TOO_LARGE,
+            f"what the pod would get has {size} bytes, {results} devices with their configurations; "
+            f"at most {MOST_BYTES} can be written down: "
+            "let it use fewer claims, or configurations that are smaller",
+        )
