@@ -8,14 +8,20 @@ says yes: all is read), `decided` (a pod that waited has its decision in the log
 reads all devices), and the processor time that the service spent until either. First without
 snapshots, then from one that the snapshotter made; its own cost is the last line.
 
-    python -m benchmarks.restart [--nodes N] [--claims N] [--runs N] [--keep DIR] [--json]
+The service runs in an environment of its own with what its image holds, made as deploy/Dockerfile
+makes it: ours for development has packages in it that nats-py and structlog load if they are there.
 
-`--keep DIR` builds the log once and uses it again. The machine should be idle.
+    python -m benchmarks.restart [--nodes N] [--claims N] [--runs N] [--keep DIR] [--python P] [--json]
+
+`--keep DIR` builds the log once and uses it again. `--python P` starts the service with that one
+instead, and needs no uv. The machine should be idle.
 """
 
 import argparse
 import asyncio
 import os
+import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -47,6 +53,13 @@ from dra_shared.events.mirror import AllocationWritten, PodUngated
 from dra_shared.events.nodes import ClaimPrepared, PreparedDevice
 from dra_shared.log.jetstream import JetStreamLog
 from dra_shared.runtime.bus import connect
+
+ROOT: Final = Path(__file__).parents[1]
+SYNC: Final = (
+    "sync --quiet --package dra-allocator --no-dev --frozen --no-editable --compile-bytecode"
+)
+OURS: Final = ("dra-allocator", "dra-shared", "kube-cel")
+"""Built anew each time: uv does not see that a source changed, and would take an older build."""
 
 AT_ONCE: Final = 1000
 DEADLINE_SECONDS: Final = 120.0
@@ -128,7 +141,20 @@ async def stage(folder: Path, nodes: int, claims: int) -> AsyncIterator[tuple[Na
         await client.close()
 
 
-async def restart(server: NatsServer, client: Client, source: str) -> Restart:
+def image(folder: Path) -> Path:
+    """The Python of a new environment with what the allocator's image holds, and nothing else."""
+    uv = os.environ.get("UV") or shutil.which("uv")
+    if uv is None:
+        message = "restart: there is no uv; use `./dev bench restart`, or name an interpreter"
+        raise SystemExit(message)
+    anew = [f"--reinstall-package={name}" for name in OURS]
+    command = [uv, *SYNC.split(), *anew, "--python", sys.executable]
+    environment = os.environ | {"UV_PROJECT_ENVIRONMENT": str(folder)}
+    subprocess.run(command, cwd=ROOT, env=environment, check=True)
+    return folder / "bin" / "python"
+
+
+async def restart(server: NatsServer, client: Client, python: Path, source: str) -> Restart:
     """Starts the allocator once, lets it decide about one pod, and ends it."""
     log = JetStreamLog(client)
     last = await log.last_sequence()
@@ -140,7 +166,7 @@ async def restart(server: NatsServer, client: Client, source: str) -> Restart:
 
     subscription = await client.subscribe("dra.allocation.>", cb=note)
     await client.flush()
-    async with part(server, "dra_allocator") as (process, port):
+    async with part(server, python, "dra_allocator") as (process, port):
         start = time.perf_counter()
         await until(partial(_is_ready, port), "the allocator is ready", within=DEADLINE_SECONDS)
         ready, ready_cpu = time.perf_counter() - start, _cpu(process.pid)
@@ -158,10 +184,10 @@ async def restart(server: NatsServer, client: Client, source: str) -> Restart:
     return found
 
 
-async def snapshot(server: NatsServer, client: Client) -> Restart:
+async def snapshot(server: NatsServer, client: Client, python: Path) -> Restart:
     """Starts the snapshotter and waits for a verified snapshot; the log is all there before."""
     store = Store(client)
-    async with part(server, "dra_allocator.snapshotter") as (process, port):
+    async with part(server, python, "dra_allocator.snapshotter") as (process, port):
         start = time.perf_counter()
         await until(partial(_is_ready, port), "the snapshotter is ready", within=DEADLINE_SECONDS)
         ready, ready_cpu = time.perf_counter() - start, _cpu(process.pid)
@@ -178,18 +204,19 @@ async def snapshot(server: NatsServer, client: Client) -> Restart:
 
 @asynccontextmanager
 async def part(
-    server: NatsServer, module: str
+    server: NatsServer, python: Path, module: str
 ) -> AsyncIterator[tuple[asyncio.subprocess.Process, int]]:
     """A process of the system, and the port of its endpoint."""
     (port,) = free_ports(1)
-    environment = os.environ | {
+    ours = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    environment = ours | {
         "NATS_URL": server.url,
         "HTTP_HOST": "127.0.0.1",
         "HTTP_PORT": str(port),
         "INSTANCE": "benchmark",
         "LOG_LEVEL": "warning",
     }
-    process = await asyncio.create_subprocess_exec(sys.executable, "-m", module, env=environment)
+    process = await asyncio.create_subprocess_exec(python, "-m", module, env=environment)
     try:
         yield process, port
     finally:
@@ -220,14 +247,14 @@ def _peak_megabytes(pid: int) -> float:
     return int(status.partition("VmHWM:")[2].split()[0]) / 1024
 
 
-async def measure(folder: Path, options: argparse.Namespace) -> list[Restart]:
+async def measure(folder: Path, python: Path, options: argparse.Namespace) -> list[Restart]:
     """All starts."""
     async with stage(folder, options.nodes, options.claims) as (server, client):
         with suppress(NotFoundError):
             await client.jetstream().delete_object_store(BUCKET)
-        found = [await restart(server, client, "log") for _ in range(options.runs)]
-        made = await snapshot(server, client)
-        found += [await restart(server, client, "snapshot") for _ in range(options.runs)]
+        found = [await restart(server, client, python, "log") for _ in range(options.runs)]
+        made = await snapshot(server, client, python)
+        found += [await restart(server, client, python, "snapshot") for _ in range(options.runs)]
         return [*found, made]
 
 
@@ -237,10 +264,12 @@ def main() -> None:
     parser.add_argument("--claims", type=int, default=50_000)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--keep", type=Path)
+    parser.add_argument("--python", type=Path)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        found = asyncio.run(measure(options.keep or Path(folder), options))
+        python = options.python or image(Path(folder) / "image")
+        found = asyncio.run(measure(options.keep or Path(folder) / "log", python, options))
     if options.json:
         print(msgspec.json.encode(found).decode())
         return

@@ -193,3 +193,35 @@ def test_row_47_a_card_that_two_drivers_publish_is_made_known() -> None:
     assert [str(device) for device in devices] == ["drv-a/n1/d0", "drv-b/n1/e0"]
     lab.apply(a_slice("n1", [a_card("e1", "0000:43:00.0")], driver="drv-b", generation=2))
     assert cards.twice == {}
+
+
+ONE_CARD = (
+    a_class("any", "true"),
+    a_slice("n1", [a_card("d0")], driver="drv-a"),
+    a_slice("n1", [a_card("e0")], driver="drv-b"),
+)
+
+
+def test_row_47_a_strict_allocator_treats_such_a_card_as_one() -> None:
+    lab = Lab(*ONE_CARD, policy="pack+strict-cards")
+    lab.allocate(a_claim("c1"))
+    lab.allocate(a_claim("c2"))
+    assert lab.devices("c1") == ["d0"]
+    assert lab.reasons("c2") == {
+        (ReasonKind.IN_USE, ""): 1,
+        (ReasonKind.IN_USE, "its card, through drv-a"): 1,
+    }
+    lab.restart()
+    lab.delete(a_claim("c1"))
+    lab.allocate(a_claim("c3", a_request(count=2)))
+    assert lab.devices("c2") == ["d0"]
+    assert lab.kinds("c3") == {ReasonKind.IN_USE: 2}
+
+
+def test_row_47_a_claim_never_gets_both_sides_of_a_strict_card() -> None:
+    strict, plain = Lab(*ONE_CARD, policy="pack+strict-cards"), Lab(*ONE_CARD)
+    for lab in (strict, plain):
+        lab.allocate(a_claim("c1", a_request(count=2)))
+    detail = "one card with a device of another driver"
+    assert strict.reasons("c1") == {(ReasonKind.CONSTRAINT, detail): 2}
+    assert plain.devices("c1") == ["d0", "e0"]

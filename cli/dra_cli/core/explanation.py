@@ -10,6 +10,7 @@ import msgspec
 
 from dra_allocator.core.demand import demand_of
 from dra_allocator.core.evolve import is_own
+from dra_allocator.core.policy import POLICIES
 from dra_allocator.core.refuse import refuse
 from dra_allocator.core.replay import new_state
 from dra_cli.core.filters import claims_of
@@ -179,7 +180,9 @@ def _saw(records: Sequence[Record], decision: Record) -> Sequence[Reason]:
     demand = demand_of(state.registers, fact.pod.uid)
     if demand is None:
         return ()
-    return refuse(state, demand, Refusal.UNSATISFIABLE).reasons
+    policy = POLICIES.get(fact.policy)
+    strict = policy is not None and policy.strict_cards
+    return refuse(state, demand, Refusal.UNSATISFIABLE, strict_cards=strict).reasons
 
 
 def _row(reason: Reason) -> ReasonRow:

@@ -15,6 +15,7 @@ import structlog
 from dra_allocator.core.cards import Card
 from dra_allocator.core.engine import WRITER, Engine
 from dra_allocator.core.packed import DamagedSnapshotError
+from dra_allocator.core.policy import policy_name
 from dra_allocator.core.replay import READ, new_state
 from dra_allocator.core.snapshot import Origin, Snapshot
 from dra_allocator.edge.reducer import reducer_version
@@ -62,7 +63,8 @@ class Service:
         self._log = log
         self._settings = settings
         self._readiness = readiness
-        self._engine = Engine(new_state(), settings.policy)
+        self._policy = policy_name(settings.policy, strict_cards=settings.strict_cards)
+        self._engine = Engine(new_state(), self._policy)
         self.caught_up = asyncio.Event()
         """Set once everything was read that stood in the log at the start."""
         self._epoch: Epoch | None = None
@@ -75,7 +77,7 @@ class Service:
 
     def start_from(self, snapshot: Snapshot) -> None:
         """Begins with a snapshot, before anything is read; a damaged one is left alone."""
-        engine = Engine(new_state(), self._settings.policy)
+        engine = Engine(new_state(), self._policy)
         try:
             engine.state.start_from(snapshot)
         except DamagedSnapshotError as error:

@@ -14,6 +14,10 @@ class AllocatorSettings(Settings, frozen=True, kw_only=True):
         Literal["pack", "spread", "first-fit"],
         msgspec.Meta(description="which fitting node comes first: pack, spread or first-fit"),
     ] = "pack"
+    strict_cards: Annotated[
+        bool,
+        msgspec.Meta(description="who holds a device holds what other drivers have on its card"),
+    ] = False
     record_every: Annotated[
         int, msgspec.Meta(gt=0, description="facts after which the state's hash is recorded")
     ] = 1000

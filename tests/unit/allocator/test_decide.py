@@ -19,7 +19,13 @@ from cluster import (
 )
 
 from dra_allocator.core import decide as deciding
-from dra_allocator.core.policy import POLICIES, UnknownPolicyError, policy_of
+from dra_allocator.core.policy import (
+    ORDERS,
+    POLICIES,
+    UnknownPolicyError,
+    policy_name,
+    policy_of,
+)
 from dra_allocator.settings import AllocatorSettings
 from dra_shared.events.allocations import ClaimAllocated, ReasonKind, Refusal
 from dra_shared.events.mirror import AllocationCleared, AllocationRefused, ClearedBy
@@ -89,13 +95,20 @@ def test_first_fit_goes_by_name() -> None:
 
 
 def test_a_policy_that_is_not_there_is_named() -> None:
-    with pytest.raises(UnknownPolicyError, match=r"'best'; there are first-fit, pack, spread"):
+    with pytest.raises(
+        UnknownPolicyError, match=r"'best'; there are first-fit, first-fit\+strict-cards, pack"
+    ):
         policy_of("best")
 
 
-@pytest.mark.parametrize("policy", sorted(POLICIES))
-def test_settings_know_all_policies(policy: str) -> None:
-    assert load(AllocatorSettings, {"POLICY": policy}).policy == policy
+def test_settings_know_all_policies() -> None:
+    named = [
+        load(AllocatorSettings, {"POLICY": order, "STRICT_CARDS": strict})
+        for order in ORDERS
+        for strict in ("false", "true")
+    ]
+    assert {policy_name(one.policy, strict_cards=one.strict_cards) for one in named} == {*POLICIES}
+    assert load(AllocatorSettings, {}).strict_cards is False
 
 
 def test_the_decision_says_what_it_rests_on() -> None:

@@ -8,7 +8,7 @@ import msgspec
 from dra_allocator.core.demand import Demand, standing_refusal
 from dra_allocator.core.kinds import Plan
 from dra_allocator.core.moment import Moment
-from dra_allocator.core.plain import allocate, pick
+from dra_allocator.core.plain import Picked, allocate, pick
 from dra_allocator.core.policy import policy_of
 from dra_allocator.core.preference import penalty
 from dra_allocator.core.refuse import refuse, refuse_everywhere
@@ -20,8 +20,10 @@ from dra_allocator.core.search.outcome import (
     FoundClaim,
     SearchLimit,
 )
+from dra_allocator.core.search.plan import Problem
 from dra_allocator.core.search.pools import Pool
-from dra_allocator.core.search.search import Search, search
+from dra_allocator.core.search.search import search
+from dra_allocator.core.search.twins import minding, searching
 from dra_allocator.core.size import check_size
 from dra_allocator.core.state import ClusterState
 from dra_allocator.core.where import allowed_nodes
@@ -81,10 +83,10 @@ class Attempt:
         except ClaimError as error:
             return refuse_everywhere(demand, error.message)
         if self._limited:
-            return refuse(state, demand, Refusal.SEARCH_LIMIT, limit_message(self._budget))
+            return self._refuse(Refusal.SEARCH_LIMIT, limit_message(self._budget))
         if self._failed_at is not None:
-            return refuse(state, demand, Refusal.INVALID, self._failure(self._failed_at))
-        return refuse(state, demand, Refusal.UNSATISFIABLE)
+            return self._refuse(Refusal.INVALID, self._failure(self._failed_at))
+        return self._refuse(Refusal.UNSATISFIABLE)
 
     def options(self, purse: Purse) -> Iterator[ClaimAllocated]:
         """Every place that would do, in order; none for a pod that no node can help."""
@@ -104,11 +106,11 @@ class Attempt:
     def _every(self, node: str, plan: Plan, purse: Purse) -> Iterator[Claims]:
         """All that the claims could get on the node."""
         view = self._state.nodes.view(node)
-        problem = self._state.problem(view, self._pools(view), self._demand.numbered())
+        problem = self._problem(view, self._pools(view))
         before = 0
         purse.left -= 1
         try:
-            search = Search(problem, plan.planned)
+            search = searching(problem, plan.planned)
             for found in search.solutions(purse.left, self._moment.share_id):
                 purse.left -= search.steps - before
                 before = search.steps
@@ -156,7 +158,7 @@ class Attempt:
         pools = self._pools(view)
         if plan.plain is not None and plan.configured:
             devices = pick(plan.plain, pools, self._state.in_use, self._state.selectors)
-            if devices is not None:
+            if devices is not None and not self._may_clash(devices):
                 return (allocate(plan.plain, node, devices, plan.configuration, self._moment),)
         likeness = self._state.likeness(view)
         if likeness in self._hopeless:
@@ -170,11 +172,10 @@ class Attempt:
         return found
 
     def _search(self, node: NodeView, pools: tuple[Pool, ...], plan: Plan) -> Claims | None:
-        problem = self._state.problem(node, pools, self._demand.numbered())
+        problem = self._problem(node, pools)
         try:
-            outcome = search(
-                problem, budget=self._left, share_id=self._moment.share_id, planned=plan.planned
-            )
+            search = searching(problem, plan.planned)
+            outcome = search.run(self._left, self._moment.share_id)
         except ClaimError as error:
             if error.kind not in ON_THIS_NODE:
                 raise
@@ -194,6 +195,20 @@ class Attempt:
         except ClaimError as error:
             return error.message
         raise AssertionError(node)
+
+    def _refuse(self, kind: Refusal, message: str = "") -> ClaimUnsatisfiable:
+        strict = self._order.strict_cards
+        return refuse(self._state, self._demand, kind, message, strict_cards=strict)
+
+    def _may_clash(self, devices: tuple[Picked, ...]) -> bool:
+        """Whether some device is one card with others, so that only the search can tell."""
+        if not self._order.strict_cards:
+            return False
+        return any(one.device.id in self._state.cards.twins for one in devices)
+
+    def _problem(self, node: NodeView, pools: tuple[Pool, ...]) -> Problem:
+        problem = self._state.problem(node, pools, self._demand.numbered())
+        return minding(problem, self._state.cards.twins) if self._order.strict_cards else problem
 
     def _pools(self, node: NodeView) -> tuple[Pool, ...]:
         return self._state.pools.pools_of(node, smallest=self._order.smallest)

@@ -9,6 +9,7 @@ from typing import Final
 from dra_allocator.core.attempt import Attempt, Decision, Purse, limit_message
 from dra_allocator.core.demand import Demand, demand_of
 from dra_allocator.core.groups import fellows_of
+from dra_allocator.core.policy import policy_of
 from dra_allocator.core.refuse import refuse, refuse_group, refuse_together
 from dra_allocator.core.registers import group_key
 from dra_allocator.core.state import ClusterState
@@ -78,5 +79,6 @@ def _decide_together(
     if found is not None:
         return found
     if purse.left <= 0:
-        return (refuse(state, demands[0], Refusal.SEARCH_LIMIT, limit_message(budget)),)
+        strict, message = policy_of(policy).strict_cards, limit_message(budget)
+        return (refuse(state, demands[0], Refusal.SEARCH_LIMIT, message, strict_cards=strict),)
     return (refuse_together(demands, blocked, len(decisions) - 1),)

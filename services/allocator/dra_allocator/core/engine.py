@@ -11,6 +11,7 @@ from typing import Final
 from dra_allocator.core.decide import MOST_DOUBLINGS, decide
 from dra_allocator.core.demand import Demand, demand_of
 from dra_allocator.core.groups import Fellows, fellows_of
+from dra_allocator.core.policy import policy_of
 from dra_allocator.core.queue import Queue
 from dra_allocator.core.registers import Change, Refused, group_key
 from dra_allocator.core.settle import may_owe, settle
@@ -137,7 +138,7 @@ class Engine:
     def _next_settlement(self) -> AllocationFact | None:
         while self._owed:
             uid, _ = self._owed.popitem(last=False)
-            fact = settle(self.state, uid)
+            fact = settle(self.state, uid, strict_cards=policy_of(self._policy).strict_cards)
             if fact is not None:
                 return fact
         return None

@@ -7,7 +7,8 @@ import msgspec
 
 from dra_allocator.core.demand import Demand
 from dra_allocator.core.search.outcome import ClaimError, ErrorKind
-from dra_allocator.core.search.plan import Problem
+from dra_allocator.core.search.plan import NO_TWINS, Problem
+from dra_allocator.core.search.twins import minding
 from dra_allocator.core.search.why import explain
 from dra_allocator.core.state import ClusterState
 from dra_allocator.core.where import why_not_allowed
@@ -26,10 +27,16 @@ _KINDS: Final = {
 
 
 def refuse(
-    state: ClusterState, demand: Demand, kind: Refusal, message: str = ""
+    state: ClusterState,
+    demand: Demand,
+    kind: Refusal,
+    message: str = "",
+    *,
+    strict_cards: bool = False,
 ) -> ClaimUnsatisfiable:
     """Says no to a pod, with a reason for each device of each node."""
-    book = state.reasons_of(demand)
+    book = state.reasons_of(demand, strict_cards=strict_cards)
+    twins = state.cards.twins if strict_cards else NO_TWINS
 
     def tally(name: str) -> Tally:
         unfit = why_not_allowed(state.nodes, state.registers, demand, name)
@@ -41,7 +48,7 @@ def refuse(
             return {(ReasonKind.NO_DEVICES, ""): 0}
         return book.once(
             state.likeness(node),
-            lambda: _explain(state.problem(node, pools, demand.numbered())),
+            lambda: _explain(minding(state.problem(node, pools, demand.numbered()), twins)),
         )
 
     return refusal(demand, kind, book.sums(tally), nodes=len(state.nodes.names), message=message)

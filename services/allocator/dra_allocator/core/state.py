@@ -56,7 +56,7 @@ class ClusterState:
         self.selectors = selectors
         self.in_use = InUse()
         self.touched = Touched()
-        self._reasons: dict[Kind, ReasonBook] = {}
+        self._reasons: dict[tuple[Kind, bool], ReasonBook] = {}
         self._before: list[Refused | None] = []
 
     def start_from(self, snapshot: Snapshot) -> None:
@@ -177,16 +177,17 @@ class ClusterState:
                 return None
         return self.kinds.of(demand)
 
-    def reasons_of(self, demand: Demand) -> ReasonBook:
+    def reasons_of(self, demand: Demand, *, strict_cards: bool) -> ReasonBook:
         """Where the reasons against such a pod are summed; shared by all of its kind."""
         kind = self.kind_of(demand)
         if kind is None:
             return ReasonBook(self.nodes, self.touched)
-        book = self._reasons.get(kind)
+        key = kind, strict_cards
+        book = self._reasons.get(key)
         if book is None:
             if len(self._reasons) >= MOST_REASONS:
                 del self._reasons[next(iter(self._reasons))]
-            book = self._reasons[kind] = ReasonBook(self.nodes, self.touched)
+            book = self._reasons[key] = ReasonBook(self.nodes, self.touched)
         return book
 
     def forget_readings(self) -> None:

@@ -72,15 +72,17 @@ class DeviceUse:
 class PoolUse:
     """What is held of one pool, by device name, and the counters that this takes together.
 
-    `left` is what others worked out from this alone; whenever this changes it is forgotten.
+    `left` is what others worked out from this alone; whenever this changes it is forgotten. `cards`:
+    how often a device is held only since it is one card with another.
     """
 
-    __slots__ = ("counters", "devices", "left")
+    __slots__ = ("cards", "counters", "devices", "left")
 
     def __init__(self) -> None:
         self.devices: dict[str, DeviceUse] = {}
         self.counters: dict[CounterName, int] = {}
         self.left: dict[Hashable, int] = {}
+        self.cards = 0
 
     def add(self, cost: Cost) -> None:
         """Count one more holder of a device."""
@@ -92,6 +94,8 @@ class PoolUse:
             self._charge(use.counters, -1)
             use.add(cost)
         self._charge(use.counters, 1)
+        if cost.card_of is not None:
+            self.cards += 1
 
     def remove(self, cost: Cost) -> None:
         """Count one holder less. Raises UnknownCostError."""
@@ -102,6 +106,8 @@ class PoolUse:
         self._charge(use.counters, -1)
         use.remove(cost)
         self._charge(use.counters, 1)
+        if cost.card_of is not None:
+            self.cards -= 1
         if not use.costs:
             del self.devices[cost.device.device]
 
@@ -114,8 +120,8 @@ class PoolUse:
         return common
 
     def likeness(self) -> Hashable:
-        """Give all that a search sees of it, as a key."""
-        return frozenset(
+        """Give all that a search sees of it, and that a refusal says of it, as a key."""
+        seen = frozenset(
             (
                 name,
                 device.whole,
@@ -125,6 +131,15 @@ class PoolUse:
                 frozenset(device.groups()),
             )
             for name, device in self.devices.items()
+        )
+        return (seen, self._through()) if self.cards else seen
+
+    def _through(self) -> Hashable:
+        """Give the drivers through which each device is held, itself or as one card with others."""
+        return frozenset(
+            (name, cost.card_of and cost.card_of.driver)
+            for name, device in self.devices.items()
+            for cost in device.costs
         )
 
     def _charge(self, counters: Mapping[CounterName, int], sign: int) -> None:

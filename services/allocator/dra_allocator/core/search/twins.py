@@ -23,6 +23,11 @@ from dra_shared.events.allocations import Cost
 from dra_shared.ids import DeviceId
 
 
+def minding(problem: Problem, twins: Twins) -> Problem:
+    """The problem with the twins that matter in it."""
+    return msgspec.structs.replace(problem, twins=twins) if twins else problem
+
+
 def searching(problem: Problem, planned: tuple[PlannedClaim, ...]) -> Search:
     """The search for a problem, which minds twins if there are any."""
     return TwinSearch(problem, planned) if problem.twins else Search(problem, planned)
