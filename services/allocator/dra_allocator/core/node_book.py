@@ -4,6 +4,7 @@ Nodes are numbered by name; bit i of a mask stands for the node with number i. K
 """
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Final
 
 import msgspec
@@ -29,10 +30,8 @@ class NodeBook:
         self._names: tuple[str, ...] | None = None
         self._numbers: dict[str, int] = {}
         self._views: dict[str, NodeView] = {}
-        self._taken: dict[str, Taken] = {}
         self._counted: dict[str, tuple[str, Placement]] = {}
         self._fits: dict[bytes, FitIndex] = {}
-        self._count_all()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -104,6 +103,7 @@ class NodeBook:
 
     def recount(self, pod_uid: str) -> None:
         """The pod came, went, or was placed: counts what it takes of which node."""
+        taken = self._taken  # if it is worked out only now, that counts the pod
         before = self._counted.get(pod_uid)
         pod = self._registers.pods.get(pod_uid)
         placed = self._registers.placed.get(pod_uid)
@@ -112,31 +112,36 @@ class NodeBook:
             return
         if before is not None:
             del self._counted[pod_uid]
-            self._count(*before, sign=-1)
+            self._count(taken, *before, sign=-1)
         if after is not None:
             self._counted[pod_uid] = after
-            self._count(*after, sign=1)
+            self._count(taken, *after, sign=1)
 
     def taken(self) -> dict[str, Taken]:
         """What our pods take, by node."""
         return {name: taken for name, taken in self._taken.items() if taken.pods}
 
-    def _count_all(self) -> None:
+    @cached_property
+    def _taken(self) -> dict[str, Taken]:
+        """What our pods take, by node: of all of them at once when somebody asks first."""
+        all_taken: dict[str, Taken] = {}
         pods = self._registers.pods.view
         for pod_uid, placed in self._registers.placed.items():
             if (pod := pods.get(pod_uid)) is not None:
                 placement = pod.request.placement
                 self._counted[pod_uid] = (placed.node, placement)
-                taken = self._taken.get(placed.node)
+                taken = all_taken.get(placed.node)
                 if taken is None:
-                    taken = self._taken[placed.node] = Taken()
+                    taken = all_taken[placed.node] = Taken()
                 taken.add(placement, 1)
+        return all_taken
 
-    def _count(self, name: str, placement: Placement, *, sign: int) -> None:
-        taken = self._taken.get(name)
-        if taken is None:
-            taken = self._taken[name] = Taken()
-        taken.add(placement, sign)
+    def _count(
+        self, taken: dict[str, Taken], name: str, placement: Placement, *, sign: int
+    ) -> None:
+        if name not in taken:
+            taken[name] = Taken()
+        taken[name].add(placement, sign)
         self._touched.add(name)
 
 
