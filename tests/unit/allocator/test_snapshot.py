@@ -4,8 +4,8 @@ import hashlib
 
 import msgspec
 import pytest
-from cluster import a_record
-from histories import STEPS, Step, go_on, start
+from cluster import a_claim, a_pod, a_pool, a_record, gone, ref
+from histories import NODES, STEPS, Step, a_foreign_allocation, go_on, start
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,6 +32,7 @@ from dra_shared.events.allocations import (
     ClaimUnsatisfiable,
 )
 from dra_shared.events.envelope import AnyFact, Envelope
+from dra_shared.events.mirror import AllocationCleared, ClearedBy
 from dra_shared.log.protocol import Record
 
 ORIGIN = Origin(stream="DRA@now", reducer="r")
@@ -150,6 +151,35 @@ def test_what_comes_after_a_start_from_a_snapshot_is_taken_in_whatever_was_asked
     assert users(short) == users(whole)
     assert short.state.hash() == whole.state.hash()
     assert decided(said(short)) == decided(said(whole))
+
+
+def test_what_was_owed_at_the_start_is_said() -> None:
+    story = start()
+    story.tell(a_claim("c1"), a_pod("p1", "c1"), a_claim("c2"))
+    story.decide()
+    story.tell(gone("c1"), a_foreign_allocation("c2", "n3", "d0"))
+    owed = {(ClaimReleased, "c1-uid"), (AllocationAdopted, "c2-uid")}
+    for known in range(1, len(story.records) + 1):
+        engine = restarted(story.records, snapshot_of(story.records[:known]))
+        assert settled(said(engine)) == owed
+    assert settled(said(restarted(story.records, None))) == owed
+
+
+def test_a_pod_that_lost_its_place_hears_of_its_claims_again() -> None:
+    story = start()
+    story.tell(a_claim("c1"), a_pod("p1", "c1"))
+    story.decide()
+    for engine in (story.engine, restarted(story.records, snapshot_of(story.records))):
+        sequence = len(story.records)
+        for fact in (
+            *(a_pool(node, [], generation=2) for node in NODES),
+            AllocationCleared(claim=ref("c1"), by=ClearedBy.OTHERS),
+            a_foreign_allocation("c1", "n3", "d0"),
+        ):
+            sequence += 1
+            engine.take(a_record(Envelope(id=f"e{sequence}", actor="test", fact=fact), sequence))
+            last = decided(said(engine))
+        assert [type(fact) for fact in last] == [ClaimAllocated]
 
 
 @given(STEPS)

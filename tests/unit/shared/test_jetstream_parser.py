@@ -50,7 +50,7 @@ async def test_all_messages_come_whole_in_whatever_pieces(
     client, registered = Client(), []
     parser = DirectParser(client)  # type: ignore[arg-type] # see Client
     parser.arrivals[b"1"] = lambda *message: registered.append(message)
-    wire = b"".join(on_the_wire(sid, message) + b"PING\r\n" for sid, message in sent)
+    wire = b"".join(b"PING\r\n" + on_the_wire(sid, message) for sid, message in sent)
     for cut in cuts:
         await parser.parse(wire[:cut])
         wire = wire[cut:]
