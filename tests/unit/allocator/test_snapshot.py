@@ -169,17 +169,17 @@ def test_a_pod_that_lost_its_place_hears_of_its_claims_again() -> None:
     story = start()
     story.tell(a_claim("c1"), a_pod("p1", "c1"))
     story.decide()
+    news: tuple[AnyFact, ...] = (
+        *(a_pool(node, [], generation=2) for node in NODES),
+        AllocationCleared(claim=ref("c1"), by=ClearedBy.OTHERS),
+        a_foreign_allocation("c1", "n3", "d0"),
+    )
     for engine in (story.engine, restarted(story.records, snapshot_of(story.records))):
-        sequence = len(story.records)
-        for fact in (
-            *(a_pool(node, [], generation=2) for node in NODES),
-            AllocationCleared(claim=ref("c1"), by=ClearedBy.OTHERS),
-            a_foreign_allocation("c1", "n3", "d0"),
-        ):
-            sequence += 1
+        answers: list[AnyFact] = []
+        for sequence, fact in enumerate(news, len(story.records) + 1):
             engine.take(a_record(Envelope(id=f"e{sequence}", actor="test", fact=fact), sequence))
-            last = decided(said(engine))
-        assert [type(fact) for fact in last] == [ClaimAllocated]
+            answers += decided(said(engine))
+        assert [type(answer) for answer in answers] == [ClaimUnsatisfiable, ClaimAllocated]
 
 
 @given(STEPS)
