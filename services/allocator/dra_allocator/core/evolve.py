@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
+from dra_allocator.core.once import share_node
 from dra_allocator.core.registers import (
     Holding,
     PendingPod,
@@ -36,6 +37,11 @@ def evolve(registers: Registers, envelope: Envelope, sequence: int) -> None:
 def is_own(fact: Fact) -> bool:
     """Whether the allocator writes such facts."""
     return type(fact) in _OWN
+
+
+def _claim_requested(r: Registers, fact: claims.ClaimRequested, _: int) -> None:
+    r.specs.share(fact)
+    r.claims.put(fact.claim.uid, fact)
 
 
 def _claim_withdrawn(r: Registers, fact: claims.ClaimWithdrawn, _: int) -> None:
@@ -97,6 +103,7 @@ def _epoch_opened(r: Registers, fact: writers.EpochOpened, _: int) -> None:
 
 def _allocated(r: Registers, fact: allocations.ClaimAllocated, cause: int) -> None:
     for got in fact.claims:
+        share_node(got.allocation, fact.node)
         holding = Holding(got.claim, fact.node, got.allocation, got.costs, cause)
         r.holdings.put(got.claim.uid, holding)
     pod = r.pods.get(fact.pod.uid)
@@ -150,7 +157,7 @@ def _set_unfit(r: Registers, node: str, claim_uids: set[str]) -> None:
 
 APPLIES: Final[Mapping[type[Fact], Callable[[Registers, Any, int], None]]] = MappingProxyType(
     {
-        claims.ClaimRequested: lambda r, f, _: r.claims.put(f.claim.uid, f),
+        claims.ClaimRequested: _claim_requested,
         claims.ClaimWithdrawn: _claim_withdrawn,
         claims.PodRequested: _pod_requested,
         claims.PodWithdrawn: _pod_withdrawn,

@@ -15,6 +15,7 @@ import msgspec
 
 from dra_allocator.core.backwards import Backwards
 from dra_allocator.core.packed import Packed
+from dra_allocator.core.once import Specs
 from dra_shared.events.allocations import ClaimUnsatisfiable, Cost
 from dra_shared.events.claims import ClaimRequested, PodGroupRef, PodRequested
 from dra_shared.events.cluster import FeaturesObserved, ForeignSlicesObserved, NodeObserved
@@ -235,6 +236,7 @@ class Registers:
     def __init__(self) -> None:
         self.changes: list[Change] = []
         log = self.changes
+        self.specs = Specs()
         self._users: Backwards[str, str] = Backwards(lambda placed: placed.claims)
         self._groups: Backwards[GroupKey, str] = Backwards(_groups_of)
         # the API bridge
