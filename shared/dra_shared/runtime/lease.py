@@ -61,10 +61,14 @@ class Lease:
             await asyncio.sleep(RENEWAL)
 
     async def release(self) -> None:
-        """Gives the lease back, so that a standby need not wait for its time to live."""
+        """Gives the lease back, so that a standby need not wait for its time to live.
+
+        A last renewal may have arrived without us hearing of it: so it is asked for once more.
+        """
         try:
             store = await bucket(self._client, BUCKET, TTL)
-            await store.delete(self._name, last=self._revision)
+            if await self._try(store):
+                await store.delete(self._name, last=self._revision)
         except (NatsError, TimeoutError) as error:
             _log.warning("cannot give the lease back", lease=self._name, error=str(error))
 

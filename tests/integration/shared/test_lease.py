@@ -4,6 +4,7 @@ import asyncio
 
 from processes import questions_for_leases
 from servers import NatsServer
+from structlog.testing import capture_logs
 from waiting import until
 
 from dra_shared.log.jetstream import JetStreamLog
@@ -34,6 +35,20 @@ async def test_a_holder_that_comes_back_has_its_lease_at_once(nats_server: NatsS
     client = await connect(nats_server.url, "test")
     await Lease(client, "allocator", "a").acquire()
     await asyncio.wait_for(Lease(client, "allocator", "a").acquire(), 1)
+    await client.close()
+
+
+async def test_a_lease_is_given_back_although_its_last_renewal_was_not_heard_of(
+    nats_server: NatsServer,
+) -> None:
+    client = await connect(nats_server.url, "test")
+    lease = Lease(client, "allocator", "a")
+    await lease.acquire()
+    await Lease(client, "allocator", "a").acquire()
+    with capture_logs() as logs:
+        await lease.release()
+    await asyncio.wait_for(Lease(client, "allocator", "b").acquire(), TTL / 2)
+    assert logs == []
     await client.close()
 
 
