@@ -33,6 +33,8 @@ from dra_shared.events.subjects import subject
 from dra_shared.log.protocol import Record
 
 POLICY = "pack"
+BURST = 16
+"""Claims that come together; the peer's bench.go has the same number."""
 APART = 1_000_000
 """Nanoseconds from one record to the next."""
 HEAD = (
@@ -44,8 +46,8 @@ HEAD = (
 class Order(msgspec.Struct, kw_only=True):
     """What to measure: so many decisions, or so many seconds of them.
 
-    Mode `steady` gives each claim back at once, `churn` a random one before each decision, `fill`
-    none until nothing fits any more.
+    Mode `steady` gives each claim back at once, `burst` after a burst of claims that came together,
+    `churn` a random one before each decision, `fill` none until nothing fits any more.
     """
 
     mode: str = "steady"
@@ -104,27 +106,32 @@ class Bench:
         before = len(self._live)
         taken: list[Taken] = []
         complete = order.mode != "fill"
+        at_once = BURST if order.mode == "burst" else 1
         started, deadline = time.process_time_ns(), time.monotonic() + order.seconds
         while len(taken) < order.decisions and time.monotonic() < deadline:
             if order.mode == "churn":
                 self._give_back(self._chance.randrange(len(self._live)))
-            one = self._decide()
-            if one is None:
+            names = [self._ask() for _ in range(at_once)]
+            found = [one for name in names if (one := self._decide(name)) is not None]
+            taken += found
+            if len(found) < at_once:
                 complete = True
                 break
-            taken.append(one)
-            if order.mode == "steady":
-                self._give_back(-1)
+            if order.mode in {"steady", "burst"}:
+                self._give_back_to(before)
         cycles = time.process_time_ns() - started
-        while len(self._live) > before:
-            self._give_back(-1)
+        self._give_back_to(before)
         return _answer(taken, cycles / 1e9, complete=complete)
 
-    def _decide(self) -> Taken | None:
-        """A claim and its pod come and are decided; None if nothing fits, and they are gone again."""
+    def _ask(self) -> str:
+        """A claim and its pod come."""
         self._name += 1
         name = f"new-{self._name}"
         self.tell(demand_facts(self.kind, name))
+        return name
+
+    def _decide(self, name: str) -> Taken | None:
+        """The pod that waits longest is decided; None if nothing fits, and it is gone again."""
         processor, clock = time.process_time_ns(), time.perf_counter_ns()
         envelope = self.engine.next(1)
         taken = Taken(time.perf_counter_ns() - clock, time.process_time_ns() - processor)
@@ -136,6 +143,10 @@ class Bench:
             return None
         assert isinstance(envelope.fact, ClaimAllocated), envelope.fact
         return taken
+
+    def _give_back_to(self, number: int) -> None:
+        while len(self._live) > number:
+            self._give_back(-1)
 
     def _give_back(self, place: int) -> None:
         """The pod ends, its claim is deleted, and the allocator says that it is released."""

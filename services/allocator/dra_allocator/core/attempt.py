@@ -132,7 +132,7 @@ class Attempt:
         for node in self._candidates(plan):
             found = self._try(node, plan)
             if found is not None:
-                cost = penalty(plan.choices, found)
+                cost = penalty(plan.choices, found) if plan.choices else 0
                 if best is None or cost < least:
                     best, least = (node, found), cost
             compared += best is not None
@@ -158,7 +158,7 @@ class Attempt:
         pools = self._pools(view)
         if plan.plain is not None and plan.configured:
             devices = pick(plan.plain, pools, self._state.in_use, self._state.selectors)
-            if devices is not None and not self._may_clash(devices):
+            if devices is not None and not (self._order.strict_cards and self._may_clash(devices)):
                 return (allocate(plan.plain, node, devices, plan.configuration, self._moment),)
         likeness = self._state.likeness(view)
         if likeness in self._hopeless:
@@ -202,8 +202,6 @@ class Attempt:
 
     def _may_clash(self, devices: tuple[Picked, ...]) -> bool:
         """Whether some device is one card with others, so that only the search can tell."""
-        if not self._order.strict_cards:
-            return False
         return any(one.device.id in self._state.cards.twins for one in devices)
 
     def _problem(self, node: NodeView, pools: tuple[Pool, ...]) -> Problem:

@@ -24,7 +24,7 @@ class Backwards(Generic[N, K]):
         if self._keys is None:
             self._keys = {}
             for key, value in items():
-                self._add(key, value)
+                self.note(key, None, value)
         return self._keys
 
     def note(self, key: K, old: Any, new: Any) -> None:
@@ -36,9 +36,5 @@ class Backwards(Generic[N, K]):
             if not self._keys[name]:
                 del self._keys[name]
         if new is not None:
-            self._add(key, new)
-
-    def _add(self, key: K, value: Any) -> None:
-        assert self._keys is not None
-        for name in self._names(value):
-            self._keys.setdefault(name, set()).add(key)
+            for name in self._names(new):
+                self._keys.setdefault(name, set()).add(key)

@@ -69,25 +69,20 @@ class Offer:
         self._selectors = selectors
         self._in_use = in_use
 
-    @property
-    def has_wide(self) -> bool:
-        """Whether there is any pool that many nodes see."""
-        return self._pools.has_wide
-
     def local(self, node: NodeView) -> int:
         """Free devices in the pools that only this node sees."""
         total = 0
         for pool in self._pools.pools_of(node, smallest=True):
-            if pool.fault is None and not self._pools.is_wide(pool.id):
+            if pool.fault is None and pool.id not in self._pools.wide:
                 total += self.free(pool)
         return total
 
     def wide(self, node: NodeView) -> tuple[Pool, ...]:
         """The pools that other nodes see too."""
-        if not self.has_wide:
+        if not self._pools.wide:
             return ()
         seen = self._pools.pools_of(node)
-        return tuple(p for p in seen if p.fault is None and self._pools.is_wide(p.id))
+        return tuple(p for p in seen if p.fault is None and p.id in self._pools.wide)
 
     def free(self, pool: Pool) -> int:
         """Free devices of a pool."""
@@ -113,13 +108,13 @@ class FreeCounts:
 
     def catch_up(self) -> None:
         """Counts the nodes that changed."""
-        changed = self._touched.since(self._place)
+        changed, end = self._touched.since(self._place)
         if changed is None:
             self._rebuild()
         elif changed:
             for name in set(changed):
                 self._update(name)
-        self._place = self._touched.end
+        self._place = end
 
     def with_at_least(self, need: int) -> int:
         """The nodes that may have so many free devices."""
@@ -197,11 +192,12 @@ class FreeCounts:
         self._update_wide(view, bit)
 
     def _update_wide(self, view: NodeView, bit: int) -> None:
-        if not self._wide and not self._offer.has_wide:
+        seen = self._offer.wide(view)
+        if not seen and not self._wide:
             return
         for pool, nodes in tuple(self._wide.items()):
             self._wide[pool] = nodes & ~bit
-        for pool in self._offer.wide(view):
+        for pool in seen:
             self._wide[pool] = self._wide.get(pool, 0) | bit
 
 

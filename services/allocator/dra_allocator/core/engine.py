@@ -108,7 +108,11 @@ class Engine:
 
     def next(self, epoch: int) -> Envelope | None:
         """Gives the next fact of the allocator, already applied; None if there is nothing to say."""
-        fact = self._next_promised() or self._next_settlement() or self._next_decision()
+        fact = self._promised.popleft() if self._promised else None
+        if fact is None and self._owed:
+            fact = self._next_settlement()
+        if fact is None:
+            fact = self._next_decision()
         if fact is None:
             return None
         envelope = self._envelope(fact, epoch)
@@ -131,9 +135,6 @@ class Engine:
                 del self._limited[uid]
                 self._queue.wake_pod(uid)
                 return
-
-    def _next_promised(self) -> AllocationFact | None:
-        return self._promised.popleft() if self._promised else None
 
     def _next_settlement(self) -> AllocationFact | None:
         while self._owed:
@@ -243,10 +244,11 @@ class Engine:
 
     def _forget_waiting(self, request: PodRequested) -> None:
         for ref in request.claims:
-            pods = self._waiting_for.get(ref.uid, set())
-            pods.discard(request.pod.uid)
-            if not pods:
-                self._waiting_for.pop(ref.uid, None)
+            pods = self._waiting_for.get(ref.uid)
+            if pods is not None:
+                pods.discard(request.pod.uid)
+                if not pods:
+                    del self._waiting_for[ref.uid]
 
     def _ask_again(self, pod_uids: Iterable[str]) -> None:
         """Queues pods that must be decided anew, unless they do not wait."""

@@ -108,7 +108,7 @@ def _allocated(r: Registers, fact: allocations.ClaimAllocated, cause: int) -> No
         r.holdings.put(got.claim.uid, holding)
     pod = r.pods.get(fact.pod.uid)
     if pod is not None and pod.arrival <= cause:
-        uids = tuple(claim.uid for claim in (*(got.claim for got in fact.claims), *fact.shared))
+        uids = tuple([got.claim.uid for got in fact.claims] + [claim.uid for claim in fact.shared])
         r.refusals.drop(fact.pod.uid)
         r.placed.put(fact.pod.uid, Placed(fact.node, uids))
 

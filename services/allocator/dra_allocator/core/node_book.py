@@ -4,7 +4,6 @@ Nodes are numbered by name; bit i of a mask stands for the node with number i. K
 """
 
 from collections.abc import Iterator
-from functools import cached_property
 from typing import Final
 
 import msgspec
@@ -30,6 +29,7 @@ class NodeBook:
         self._names: tuple[str, ...] | None = None
         self._numbers: dict[str, int] = {}
         self._views: dict[str, NodeView] = {}
+        self._taken: dict[str, Taken] | None = None
         self._counted: dict[str, tuple[str, Placement]] = {}
         self._fits: dict[bytes, FitIndex] = {}
 
@@ -89,7 +89,8 @@ class NodeBook:
         node = self._registers.nodes.get(name)
         if node is None:
             return "node gone"
-        taken = self._taken.get(name, NOTHING_TAKEN)
+        all_taken = self._taken if self._taken is not None else self._count_all()
+        taken = all_taken.get(name, NOTHING_TAKEN)
         return why_unfit(placement, node, taken, lost=name in self._registers.lost)
 
     def forget(self, name: str, *, order: bool) -> None:
@@ -103,7 +104,9 @@ class NodeBook:
 
     def recount(self, pod_uid: str) -> None:
         """The pod came, went, or was placed: counts what it takes of which node."""
-        taken = self._taken  # if it is worked out only now, that counts the pod
+        taken = self._taken
+        if taken is None:
+            taken = self._count_all()  # which counts this pod too
         before = self._counted.get(pod_uid)
         pod = self._registers.pods.get(pod_uid)
         placed = self._registers.placed.get(pod_uid)
@@ -119,12 +122,13 @@ class NodeBook:
 
     def taken(self) -> dict[str, Taken]:
         """What our pods take, by node."""
-        return {name: taken for name, taken in self._taken.items() if taken.pods}
+        all_taken = self._taken if self._taken is not None else self._count_all()
+        return {name: taken for name, taken in all_taken.items() if taken.pods}
 
-    @cached_property
-    def _taken(self) -> dict[str, Taken]:
-        """What our pods take, by node: of all of them at once when somebody asks first."""
+    def _count_all(self) -> dict[str, Taken]:
+        """Counts what all our pods take at once, when somebody asks first."""
         all_taken: dict[str, Taken] = {}
+        self._taken = all_taken
         pods = self._registers.pods.view
         for pod_uid, placed in self._registers.placed.items():
             if (pod := pods.get(pod_uid)) is not None:
@@ -157,14 +161,14 @@ class FitIndex:
 
     def mask(self) -> int:
         """The mask of all nodes that fit now."""
-        changed = self._touched.since(self._place)
+        changed, end = self._touched.since(self._place)
         if changed is None:
             flags = ("0" if self._is_unfit(name) else "1" for name in reversed(self._nodes.names))
             self._mask = int("".join(flags) or "0", 2)
         elif changed:
             for name in set(changed):
                 self._update(name)
-        self._place = self._touched.end
+        self._place = end
         return self._mask
 
     def _update(self, name: str) -> None:

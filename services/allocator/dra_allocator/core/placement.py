@@ -42,8 +42,10 @@ def why_unfit(
     """What keeps such a pod off the node, or None if nothing does."""
     if lost:
         return "node lost"
-    if (taint := _untolerated(node, placement.tolerations)) is not None:
-        return _name(taint)
+    if node.taints or node.unschedulable:
+        taint = _untolerated(node, placement.tolerations)
+        if taint is not None:
+            return _name(taint)
     if not _is_wanted(placement, node):
         return "node affinity"
     return _lacking(placement, node, taken)
@@ -56,9 +58,10 @@ def _name(taint: Taint) -> str:
 
 
 def _is_wanted(placement: Placement, node: NodeObserved) -> bool:
-    for key, value in (placement.node_selector or {}).items():
-        if node.labels.get(key) != value:
-            return False
+    if placement.node_selector:
+        for key, value in placement.node_selector.items():
+            if node.labels.get(key) != value:
+                return False
     affinity = placement.required_affinity
     return affinity is None or selector_picks(
         affinity, NodeView(name=node.name, labels=node.labels)

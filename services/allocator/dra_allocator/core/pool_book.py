@@ -41,8 +41,9 @@ class PoolBook:
     def __init__(self, registers: Registers) -> None:
         self._registers = registers
         self._groups: dict[PoolKey, PoolSlices] = {}
-        self._local: dict[str, set[PoolId]] = {}
-        self._wide: set[PoolId] = set()
+        self._local: dict[str, set[PoolKey]] = {}
+        self.wide: set[PoolKey] = set()
+        """Pools that are not bound to nodes by their names; for reading."""
         self._wide_views: dict[PoolId, dict[Hashable, Pool]] = {}
         self._wide_contents: dict[PoolId, dict[Pool, int]] = {}
         self._seen: dict[str, dict[PoolId, Pool]] = {}
@@ -69,7 +70,7 @@ class PoolBook:
         pools = self._pools.get(node.name)
         if pools is None:
             seen = self._seen.setdefault(node.name, {})
-            for id_ in (*self._local.get(node.name, ()), *self._wide):
+            for id_ in (*self._local.get(node.name, ()), *self.wide):
                 if id_ not in seen and (pool := seen_from(self._groups[id_], node)) is not None:
                     seen[id_] = self._once(pool)
             pools = self._pools[node.name] = search_order(seen.values())
@@ -112,15 +113,6 @@ class PoolBook:
             self._forget_views(node)
         return concerned
 
-    @property
-    def has_wide(self) -> bool:
-        """Whether there is any pool that is not bound to nodes by their names."""
-        return bool(self._wide)
-
-    def is_wide(self, key: PoolKey) -> bool:
-        """Whether the pool is not bound to nodes by their names."""
-        return key in self._wide
-
     def nodes_seeing(self, key: PoolKey) -> frozenset[str] | None:
         """The nodes that can see the pool, None for any node."""
         group = self._groups.get(key)
@@ -159,13 +151,13 @@ class PoolBook:
 
     def _once(self, pool: Pool) -> Pool:
         """The same object for all nodes that see the same of a wide pool."""
-        if not self.is_wide(pool.id):
+        if pool.id not in self.wide:
             return pool
         views = self._wide_views.setdefault(pool.id, {})
         return views.setdefault((pool.devices, pool.here, pool.unfit, pool.fault_detail), pool)
 
     def _content(self, pool: Pool) -> int:
-        if not self.is_wide(pool.id):
+        if pool.id not in self.wide:
             return self._number(pool)
         known = self._wide_contents.setdefault(pool.id, {})
         if pool not in known:
@@ -193,7 +185,7 @@ class PoolBook:
         if group is None:
             return
         if group.node_names is None:
-            homes = [self._wide]
+            homes = [self.wide]
         else:
             homes = [self._local.setdefault(node, set()) for node in group.node_names]
         for home in homes:

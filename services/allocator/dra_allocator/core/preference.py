@@ -14,8 +14,8 @@ Ranks = tuple[dict[str, int], ...]
 
 
 def choices_in(claims: Sequence[ResourceClaim]) -> Ranks:
-    """The ranks of all alternatives that the claims name."""
-    return tuple(
+    """The ranks of all alternatives that the claims name; empty if they name none."""
+    ranks = tuple(
         {
             f"{request.name}/{sub.name}": rank
             for request in claim.spec.devices.requests or ()
@@ -23,11 +23,12 @@ def choices_in(claims: Sequence[ResourceClaim]) -> Ranks:
         }
         for claim in claims
     )
+    return ranks if any(ranks) else ()
 
 
 def penalty(choices: Ranks, found: Sequence[FoundClaim]) -> int:
     """The sum of the ranks of all alternatives that were chosen."""
-    if not any(choices):
+    if not choices:
         return 0
     return sum(
         ranks[name]

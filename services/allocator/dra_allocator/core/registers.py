@@ -6,7 +6,7 @@ once, before they come back through the log. `evolve` is the only function that 
 """
 
 import hashlib
-from collections.abc import Hashable, ItemsView, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, ItemsView, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 from typing import Any, Final, Generic, TypeVar, cast
@@ -14,8 +14,8 @@ from typing import Any, Final, Generic, TypeVar, cast
 import msgspec
 
 from dra_allocator.core.backwards import Backwards
-from dra_allocator.core.packed import Packed
 from dra_allocator.core.once import Specs
+from dra_allocator.core.packed import Packed
 from dra_shared.events.allocations import ClaimUnsatisfiable, Cost
 from dra_shared.events.claims import ClaimRequested, PodGroupRef, PodRequested
 from dra_shared.events.cluster import FeaturesObserved, ForeignSlicesObserved, NodeObserved
@@ -120,6 +120,8 @@ class Register(Generic[K, V]):
         self._backwards = backwards
         self._values: dict[K, V | int] = {}
         self._packed: Packed[V] | None = None
+        self.get: Callable[[K], V | None] = cast("dict[K, V]", self._values).get
+        """The value, or None. Nothing is asked for more often: it is the dictionary's own."""
         self._sum = 0
         self._uncounted: dict[K, V | None] = {}
         """Keys that changed, each with the value that the sum still counts."""
@@ -138,12 +140,9 @@ class Register(Generic[K, V]):
             del self._values[key]
             self._note(key, old, None)
 
-    def get(self, key: K) -> V | None:
-        """The value, or None."""
+    def _get(self, key: K) -> V | None:
         value = self._values.get(key)
-        if isinstance(value, int):
-            return self._unpack(key, value)
-        return value
+        return self._unpack(key, value) if isinstance(value, int) else value
 
     @property
     def view(self) -> Mapping[K, V]:
@@ -174,6 +173,7 @@ class Register(Generic[K, V]):
         """Fills an empty register with contents whose digest is known; no changes are noted."""
         self._values.update(zip(keys, range(len(values)), strict=True))
         self._packed = values
+        self.get = self._get
         self._sum = digest
 
     def digest(self) -> int:
@@ -196,6 +196,7 @@ class Register(Generic[K, V]):
                 if isinstance(value, int):
                     self._values[key] = packed[value]
             self._packed = None
+            self.get = cast("dict[K, V]", self._values).get
         return cast("dict[K, V]", self._values)
 
     def _unpack(self, key: K, place: int) -> V:

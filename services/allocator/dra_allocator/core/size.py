@@ -10,6 +10,7 @@ import msgspec
 
 from dra_allocator.core.search.outcome import ClaimError, ErrorKind
 from dra_shared.events.allocations import ClaimAllocated
+from dra_shared.kube.claims import MAX_RESULTS
 
 MOST_BYTES: Final = 900_000
 """Of one fact; what is left of NATS' 1 MB is for its envelope and headers."""
@@ -20,9 +21,9 @@ PER_RESULT: Final = 4000
 
 def check_size(fact: ClaimAllocated, configurations: int) -> None:
     """Raises ClaimError for an allocation that does not fit. `configurations`: at most so many bytes."""
-    results = sum([len(got.costs) for got in fact.claims])
-    if configurations + results * PER_RESULT <= MOST_BYTES:
+    if configurations + len(fact.claims) * MAX_RESULTS * PER_RESULT <= MOST_BYTES:
         return
+    results = sum(len(got.costs) for got in fact.claims)
     size = len(msgspec.json.encode(fact))
     if size > MOST_BYTES:
         raise ClaimError(

@@ -5,9 +5,8 @@ registers would, and a test holds it against one built anew.
 """
 
 from collections.abc import Callable, Hashable, Mapping
-from functools import cached_property
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from dra_allocator.core.cards import Cards, cards_of
 from dra_allocator.core.counts import CountBook
@@ -47,7 +46,17 @@ NOWHERE: Final = NodeView(name="")
 
 
 class ClusterState:
-    """The cluster as the facts so far tell it. `sequence`, `time_ns`: of the newest record."""
+    """The cluster as the facts so far tell it. `sequence`, `time_ns`: of the newest record.
+
+    `pools` to `counts` are read from the registers when they are asked for first, and from then on
+    kept in step with them. They are plain attributes then, which Python finds fastest.
+    """
+
+    pools: PoolBook
+    cards: Cards
+    nodes: NodeBook
+    kinds: KindBook
+    counts: CountBook
 
     def __init__(self, selectors: Selectors) -> None:
         self.registers = Registers()
@@ -83,30 +92,15 @@ class ClusterState:
         holdings = self.registers.holdings.parts(HeldCosts)
         self.in_use.fill(cost for holding in holdings for cost in holding.costs)
 
-    @cached_property
-    def pools(self) -> PoolBook:
-        """All pools."""
-        return PoolBook(self.registers)
+    if not TYPE_CHECKING:
 
-    @cached_property
-    def cards(self) -> Cards:
-        """All cards."""
-        return cards_of(self.registers)
-
-    @cached_property
-    def nodes(self) -> NodeBook:
-        """All nodes, and what placed pods take of them."""
-        return NodeBook(self.registers, self.touched)
-
-    @cached_property
-    def kinds(self) -> KindBook:
-        """What pods ask for."""
-        return KindBook(self.nodes, lambda claims: self.problem(NOWHERE, (), claims))
-
-    @cached_property
-    def counts(self) -> CountBook:
-        """What is free for which shape of request."""
-        return CountBook(self.nodes, self.pools, self.in_use, self.selectors, self.touched)
+        def __getattr__(self, name: str) -> object:
+            """What is derived from the registers, when it is asked for first."""
+            derive = _DERIVED.get(name)
+            if derive is None:
+                raise AttributeError(name)
+            setattr(self, name, derive(self))
+            return getattr(self, name)
 
     def apply(self, record: Record) -> list[Change]:
         """Takes in a record of the log and gives what it changed.
@@ -114,11 +108,13 @@ class ClusterState:
         A record whose fact was taken in before it stood in the log (`apply_own`) is only `seen`.
         """
         self.see(record)
-        return self._apply(record.envelope, record.sequence)
+        evolve(self.registers, record.envelope, record.sequence)
+        return self._follow()
 
     def apply_own(self, envelope: Envelope) -> list[Change]:
         """Takes in a decision of the allocator before it stands in the log."""
-        return self._apply(envelope, 0)
+        evolve(self.registers, envelope, envelope.cause)
+        return self._follow()
 
     def try_on(self, fact: ClaimAllocated) -> None:
         """Takes in an allocation for trial only: `take_off` undoes it, the last one first."""
@@ -194,10 +190,6 @@ class ClusterState:
         """Classes or features changed, which claims are read by."""
         self._reasons.clear()
         self.kinds.forget_plans()
-
-    def _apply(self, envelope: Envelope, sequence: int) -> list[Change]:
-        evolve(self.registers, envelope, sequence)
-        return self._follow()
 
     def _follow(self) -> list[Change]:
         """Brings all that is kept in step with the registers."""
@@ -281,6 +273,20 @@ def _features(state: ClusterState, _: Change) -> None:
 def _class(state: ClusterState, _: Change) -> None:
     state.forget_readings()
 
+
+_DERIVED: Final[Mapping[str, Callable[[ClusterState], object]]] = MappingProxyType(
+    {
+        "pools": lambda state: PoolBook(state.registers),
+        "cards": lambda state: cards_of(state.registers),
+        "nodes": lambda state: NodeBook(state.registers, state.touched),
+        "kinds": lambda state: KindBook(
+            state.nodes, lambda claims: state.problem(NOWHERE, (), claims)
+        ),
+        "counts": lambda state: CountBook(
+            state.nodes, state.pools, state.in_use, state.selectors, state.touched
+        ),
+    }
+)
 
 _FOLLOWS: Final[Mapping[str, Callable[[ClusterState, Change], None]]] = MappingProxyType(
     {

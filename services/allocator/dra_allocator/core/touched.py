@@ -14,11 +14,6 @@ class Touched:
         self._names: list[str] = []
         self._forgotten = 0
 
-    @property
-    def end(self) -> int:
-        """The place behind the newest change."""
-        return self._forgotten + len(self._names)
-
     def add(self, node: str) -> None:
         """Notes that something about the node changed."""
         self.update((node,))
@@ -33,11 +28,12 @@ class Touched:
 
     def add_all(self) -> None:
         """Notes that anything may have changed: all readers start anew."""
-        self._forgotten = self.end + 1
+        self._forgotten += len(self._names) + 1
         self._names.clear()
 
-    def since(self, place: int) -> list[str] | None:
-        """The nodes that changed behind that place, or None if that is no longer known."""
+    def since(self, place: int) -> tuple[list[str] | None, int]:
+        """The nodes that changed behind that place, or None if that is no longer known; and the end."""
+        end = self._forgotten + len(self._names)
         if place < self._forgotten:
-            return None
-        return self._names[place - self._forgotten :]
+            return None, end
+        return self._names[place - self._forgotten :], end

@@ -93,7 +93,7 @@ class ReasonBook:
 
     def sums(self, explain: Callable[[str], Tally]) -> dict[Why, Sum]:
         """The sums as of now; `explain` gives the reasons of one node."""
-        changed = self._touched.since(self._place)
+        changed, end = self._touched.since(self._place)
         if changed is None:
             self._by_node.clear()
             self._sums.clear()
@@ -103,7 +103,7 @@ class ReasonBook:
             if name in self._nodes.numbers:
                 self._by_node[name] = tally = explain(name)
                 self._count(tally, 1)
-        self._place = self._touched.end
+        self._place = end
         return self._sums
 
     def _count(self, tally: Tally, sign: int) -> None:

@@ -93,7 +93,8 @@ class PoolUse:
         else:
             self._charge(use.counters, -1)
             use.add(cost)
-        self._charge(use.counters, 1)
+        if use.counters:
+            self._charge(use.counters, 1)
         if cost.card_of is not None:
             self.cards += 1
 
@@ -192,7 +193,9 @@ class InUse:
 
     def of(self, pool: tuple[str, str]) -> PoolUse:
         """Give what is held of one pool; for reading."""
-        return self._read(pool) or UNUSED
+        if self._unread or self._unsorted:
+            return self._read(pool) or UNUSED
+        return self._pools.get(pool, UNUSED)
 
     def holders(self, device: DeviceId) -> tuple[Cost, ...]:
         """Give what holds this device."""
