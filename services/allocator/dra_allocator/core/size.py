@@ -6,13 +6,9 @@ with it everybody else.
 
 from typing import Final
 
-import msgspec
-
 from dra_allocator.core.search.outcome import ClaimError, ErrorKind
 from dra_shared.events.allocations import ClaimAllocated
-
-MOST_BYTES: Final = 900_000
-"""Of one fact; what is left of NATS' 1 MB is for its envelope and headers."""
+from dra_shared.events.fact import MOST_BYTES, size_of
 
 PER_RESULT: Final = 4000
 """More bytes than a device and its cost take, but for the most unusual."""
@@ -23,7 +19,7 @@ def check_size(fact: ClaimAllocated, configurations: int) -> None:
     results = sum([len(got.costs) for got in fact.claims])
     if configurations + results * PER_RESULT <= MOST_BYTES:
         return
-    size = len(msgspec.json.encode(fact))
+    size = size_of(fact)
     if size > MOST_BYTES:
         raise ClaimError(
             ErrorKind.TOO_LARGE,
