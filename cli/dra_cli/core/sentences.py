@@ -125,7 +125,10 @@ SENTENCES: Final[Mapping[type[Fact], Callable[[Any], str]]] = MappingProxyType(
         nodes.ClaimPrepareFailed: _prepare_failed,
         nodes.ClaimUnprepared: _claim_on_node("undone"),
         pools.PoolPublished: _pool_published,
-        pools.PoolWithdrawn: lambda f: f"pool {f.driver}/{f.pool} withdrawn: {f.reason}",
+        pools.PoolWithdrawn: lambda f: (
+            f"pool {f.driver}/{f.pool} withdrawn: {f.reason}"
+            f"{f' ({f.size} bytes)' if f.size else ''}"
+        ),
         pools.NodeLost: lambda f: f"node {f.node} silent for {f.silent_for:g} s",
         pools.NodeReturned: lambda f: f"node {f.node} heard again",
         cluster.ClassObserved: lambda f: f"class {f.device_class.metadata.name}",

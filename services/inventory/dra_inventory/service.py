@@ -13,7 +13,14 @@ from dra_inventory.core.verify import WRITER
 from dra_inventory.settings import InventorySettings
 from dra_shared.events import subjects
 from dra_shared.events.envelope import Envelope
-from dra_shared.events.pools import NodeLost, NodeReturned, PoolPublished, PoolWithdrawn
+from dra_shared.events.fact import MOST_BYTES
+from dra_shared.events.pools import (
+    NodeLost,
+    NodeReturned,
+    PoolPublished,
+    PoolWithdrawn,
+    WithdrawalReason,
+)
 from dra_shared.events.writers import StateRecorded
 from dra_shared.log.jetstream import JetStreamLog
 from dra_shared.log.protocol import Epoch, EventLog, Record
@@ -27,6 +34,7 @@ ABOUT: Final = "Turns what node agents report into pools that can be allocated f
 LONGEST_GAP: Final = 3 * liveness.LOOK
 
 POOLS: Final = Gauge("dra_pools", "Pools that are offered")
+TOO_LARGE: Final = Gauge("dra_pools_too_large", "Pools that fit into no event and are not offered")
 LOST: Final = Gauge("dra_nodes_lost", "Nodes whose agent is silent")
 FACTS: Final = Counter("dra_inventory_facts_total", "Facts written", ["tag"])
 
@@ -76,7 +84,14 @@ class Service:
                 self._tell(fact)
         elif self._state.applied - self._recorded >= self._settings.record_every:
             await self._record()
-        POOLS.set(sum(isinstance(pool, PoolPublished) for pool in self._state.pools.values()))
+        self._count()
+
+    def _count(self) -> None:
+        pools = self._state.pools.values()
+        POOLS.set(sum(isinstance(pool, PoolPublished) for pool in pools))
+        TOO_LARGE.set(
+            sum(getattr(pool, "reason", None) is WithdrawalReason.TOO_LARGE for pool in pools)
+        )
         LOST.set(sum(node.lost for node in self._state.nodes.values()))
 
     async def _listen(self, client: Connection) -> None:
@@ -103,10 +118,10 @@ class Service:
             FACTS.labels(tag=event.fact.__struct_config__.tag).inc()
 
     def _pool_event(self, fact: PoolPublished | PoolWithdrawn) -> Envelope:
-        key = (fact.driver, fact.pool)
-        edition = self._state.generations.get(key, 0)
-        kind = "published" if isinstance(fact, PoolPublished) else "withdrawn"
-        return self._event(f"pool:{fact.driver}/{fact.pool}:{kind}:{edition}", fact)
+        pool = f"pool:{fact.driver}/{fact.pool}"
+        if isinstance(fact, PoolPublished):
+            return self._event(f"{pool}:published:{fact.generation - 1}", fact)
+        return self._event(f"{pool}:{fact.reason}:{self._state.applied}", fact)
 
     def _liveness_event(self, fact: NodeLost | NodeReturned) -> Envelope:
         kind = "lost" if isinstance(fact, NodeLost) else "returned"
@@ -137,6 +152,16 @@ class Service:
                     generation=fact.generation,
                     slices=len(fact.slices),
                     devices=devices,
+                )
+            case PoolWithdrawn(reason=WithdrawalReason.TOO_LARGE):
+                _log.error(
+                    "pool not offered: it is too large for the log, "
+                    "its driver must report fewer devices or shorter attributes",
+                    node=fact.node,
+                    driver=fact.driver,
+                    pool=fact.pool,
+                    bytes=fact.size,
+                    limit=MOST_BYTES,
                 )
             case PoolWithdrawn():
                 _log.warning(

@@ -62,7 +62,7 @@ async def run(settings: AgentSettings, readiness: Readiness) -> None:
             await server.start()
         readiness.there("start")
         async with alone(Path(settings.state_dir)):
-            await Agent(settings, drivers, plugins, turns).live(servers)
+            await Agent(settings, drivers, plugins, turns, readiness).live(servers)
     except (CdiError, LedgerFileError) as error:
         raise SettingsError(str(error)) from error
     finally:
@@ -104,6 +104,7 @@ class Agent:
         drivers: Sequence[Driver],
         plugins: dict[str, Plugin],
         turns: Turns,
+        readiness: Readiness,
     ) -> None:
         self._settings = settings
         self._node = settings.node_name
@@ -111,6 +112,7 @@ class Agent:
         self._drivers = drivers
         self._plugins = plugins
         self._turns = turns
+        self._readiness = readiness
         self._ledger = open_ledger(Path(settings.state_dir), self._node, self._boot_id)
         self._feed = Feed(self._ledger, self._node)
         self._outbox = Outbox(self._ledger)
@@ -147,7 +149,7 @@ class Agent:
         faults = FaultPoints(Path(settings.faults_file) if settings.faults_file else None)
         scanner = SimulatedDevices(driver, self._hardware(), faults)
         stock = Stock(driver.name, self._node, scanner, self._ledger)
-        await stock.look()
+        await self._look(driver.name, stock)
         cdi = CdiDirectory(Path(settings.cdi_root), driver, faults)
         cdi.start(self._node)
         site = Site(
@@ -186,12 +188,17 @@ class Agent:
     async def _look_for_ever(self) -> None:
         while True:
             for name, stock in self._stocks.items():
-                await stock.look()
+                await self._look(name, stock)
                 for phase, count in self._ledger.phases(name).items():
                     meters.CLAIMS.labels(name, phase).set(count)
             if self._ledger.knows_log:
                 self._tell_devices()
             await asyncio.sleep(self._settings.scan_seconds)
+
+    async def _look(self, driver: str, stock: Stock) -> None:
+        await stock.look()
+        note = self._readiness.missing if stock.too_large else self._readiness.there
+        note(f"a report of {driver} that the log takes")
 
     async def _meet_log(self) -> None:
         """Connects to the log, however long that takes, and exchanges facts with it."""

@@ -20,19 +20,25 @@ class PoolPublished(Fact, frozen=True, kw_only=True, tag="pool.published.v1"):
 
 
 class WithdrawalReason(StrEnum):
-    """Why a pool is no longer offered."""
+    """Why a pool is not offered."""
 
     NODE_LOST = "node_lost"
     DRIVER_GONE = "driver_gone"
+    TOO_LARGE = "too_large"
 
 
 class PoolWithdrawn(Fact, frozen=True, kw_only=True, tag="pool.withdrawn.v1"):
-    """A pool is no longer offered; what is allocated from it stays allocated."""
+    """A pool is no longer offered; what is allocated from it stays allocated.
+
+    Too large: its edition fits into no event, and the one before may offer what is gone or broken;
+    it may also never have been offered. `size` is the bytes that the edition would have.
+    """
 
     driver: str
     pool: str
     node: str | None
     reason: WithdrawalReason
+    size: int = 0
 
 
 class NodeLost(Fact, frozen=True, kw_only=True, tag="node.lost.v1"):

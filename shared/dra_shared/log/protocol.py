@@ -53,6 +53,7 @@ class EventTooLargeError(LogError):
         super().__init__(
             f"event {identity} has {size} bytes with its headers; NATS takes {limit} (max_payload)"
         )
+        self.identity = identity
 
 
 class EventLog(Protocol):

@@ -3,16 +3,22 @@
 import asyncio
 from contextlib import AbstractAsyncContextManager
 
-from facts import found
+from facts import found, tell
 from processes import a_part, questions_for_leases
 from servers import NatsServer
 from waiting import until
 
 from dra_shared.events.envelope import AnyFact, Envelope
-from dra_shared.events.nodes import AgentStarted, DevicesReported, ReportedDevice
-from dra_shared.events.pools import NodeLost, PoolPublished, PoolWithdrawn
+from dra_shared.events.nodes import (
+    AgentStarted,
+    DeviceFaultRaised,
+    DevicesReported,
+    ReportedDevice,
+    Severity,
+)
+from dra_shared.events.pools import NodeLost, PoolPublished, PoolWithdrawn, WithdrawalReason
 from dra_shared.events.writers import EpochOpened
-from dra_shared.kube.devices import Device
+from dra_shared.kube.devices import Device, DeviceAttribute
 from dra_shared.log.jetstream import JetStreamLog
 from dra_shared.runtime.bus import connect
 from dra_shared.runtime.liveness import beat
@@ -24,14 +30,32 @@ def inventory(
     return a_part("dra_inventory", server, name, SILENCE_SECONDS="8")
 
 
-def report(count: int) -> list[Envelope]:
+def report(count: int, node: str = "n.1", attribute: str = "") -> list[Envelope]:
+    attributes = {"model": DeviceAttribute(string=attribute)} if attribute else None
     devices = tuple(
-        ReportedDevice(identity=str(n), device=Device(name=f"gpu-{n}")) for n in range(count)
+        ReportedDevice(identity=str(n), device=Device(name=f"gpu-{n}", attributes=attributes))
+        for n in range(count)
     )
-    started = AgentStarted(node="n.1", boot_id="b", agent_version="0", drivers=("d.example",))
-    reported = DevicesReported(node="n.1", driver="d.example", devices=devices)
+    started = AgentStarted(node=node, boot_id="b", agent_version="0", drivers=("d.example",))
+    reported = DevicesReported(node=node, driver="d.example", devices=devices)
     facts: tuple[AnyFact, ...] = (started, reported)
-    return [Envelope(id=f"n1:{count}:{n}", actor="n.1", fact=fact) for n, fact in enumerate(facts)]
+    return [
+        Envelope(id=f"{node}:{count}:{n}", actor=node, fact=fact) for n, fact in enumerate(facts)
+    ]
+
+
+def faults(node: str, count: int) -> list[AnyFact]:
+    """So many faults, each with a cause of 1 kB."""
+    return [
+        DeviceFaultRaised(
+            node=node,
+            driver="d.example",
+            device=f"gpu-{n}",
+            cause="x" * 1000,
+            severity=Severity.DEGRADED,
+        )
+        for n in range(count)
+    ]
 
 
 async def test_pools_are_published_and_withdrawn_when_the_agent_falls_silent(
@@ -68,4 +92,28 @@ async def test_a_standby_takes_over_within_five_seconds_of_a_kill(nats_server: N
             await log.commit(report(2))
             await until(lambda: found(log, PoolPublished, 2), "the standby publishes")
     beating.cancel()
+    await log.close()
+
+
+async def test_a_node_with_too_large_a_pool_stops_no_other(nats_server: NatsServer) -> None:
+    log = JetStreamLog(await connect(nats_server.url, "test"))
+    await log.ensure_stream()
+
+    async def pools(*wanted: str) -> bool:
+        return {pool.pool for pool in await found(log, PoolPublished)} == set(wanted)
+
+    await log.commit(report(3500, attribute="x" * 190))
+    await tell(log, *faults("n.1", 250))
+    async with inventory(nats_server, "a"):
+        (refusal,) = await until(lambda: found(log, PoolWithdrawn), "the pool is refused")
+        assert (refusal.node, refusal.reason) == ("n.1", WithdrawalReason.TOO_LARGE)
+        assert refusal.size > 1_048_576, "NATS would not have taken it"
+        await log.commit(report(1, "n.2"))
+        await until(lambda: pools("n.2"), "the other node's pool is published")
+    async with inventory(nats_server, "b"):
+        await log.commit(report(1, "n.3"))
+        await until(lambda: pools("n.2", "n.3"), "also after a restart")
+        await log.commit(report(2))
+        await until(lambda: pools("n.1", "n.2", "n.3"), "the node itself, once it reports less")
+    assert len(await found(log, PoolWithdrawn)) == 1
     await log.close()

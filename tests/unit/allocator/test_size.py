@@ -4,9 +4,9 @@ import msgspec
 from cluster import Story, a_claim, a_class, a_node, a_pod, a_pool, given, refused
 from msgspec.structs import replace
 
-from dra_allocator.core.size import MOST_BYTES
 from dra_shared.events.allocations import Refusal
 from dra_shared.events.claims import ClaimRequested
+from dra_shared.events.fact import MOST_BYTES
 from dra_shared.kube.claims import DeviceClaimConfiguration, OpaqueDeviceConfiguration
 
 

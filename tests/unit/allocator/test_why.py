@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from dra_allocator.core.demand import Demand
 from dra_allocator.core.registers import PendingPod
-from dra_allocator.core.size import MOST_BYTES
 from dra_allocator.core.why import Sum, Why, refusal
 from dra_shared.events.allocations import ClaimUnsatisfiable, ReasonKind, Refusal
+from dra_shared.events.fact import MOST_BYTES
 from dra_shared.kube.devices import DeviceAttribute
 
 

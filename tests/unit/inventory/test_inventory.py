@@ -1,13 +1,16 @@
 """From what agents report to pools."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dra_inventory.core.inventory import Inventory
 from dra_inventory.core.liveness import Ears, changes
 from dra_inventory.core.nodes import Node
+from dra_inventory.core.slices import slices
 from dra_inventory.core.verify import verify
 from dra_shared.events.envelope import AnyFact, Envelope
+from dra_shared.events.fact import MOST_BYTES, size_of
 from dra_shared.events.nodes import (
     AgentStarted,
     DeviceFaultCleared,
@@ -16,7 +19,13 @@ from dra_shared.events.nodes import (
     ReportedDevice,
     Severity,
 )
-from dra_shared.events.pools import NodeLost, NodeReturned, PoolPublished, PoolWithdrawn
+from dra_shared.events.pools import (
+    NodeLost,
+    NodeReturned,
+    PoolPublished,
+    PoolWithdrawn,
+    WithdrawalReason,
+)
 from dra_shared.events.subjects import subject
 from dra_shared.events.writers import StateRecorded
 from dra_shared.kube.devices import CounterSet, Device, DeviceAttribute
@@ -72,6 +81,28 @@ def fault(severity: Severity, cause: str = "xid-79") -> DeviceFaultRaised:
     return DeviceFaultRaised(
         node="n1", driver=DRIVER, device="gpu-0", cause=cause, severity=severity
     )
+
+
+def weighty(size: int) -> Device:
+    """A device with an attribute of so many bytes."""
+    return Device(name="gpu-0", attributes={"a": DeviceAttribute(string="x" * size)})
+
+
+ROOM = MOST_BYTES - size_of(
+    PoolPublished(
+        driver=DRIVER,
+        pool="n1",
+        node="n1",
+        generation=1,
+        slices=slices(Node(name="n1", reports={DRIVER: reported(weighty(0))}), DRIVER, 1),
+    )
+)
+"""Bytes that the attribute of a weighty device may have, if it is alone."""
+
+
+def too_large(size: int) -> PoolWithdrawn:
+    reason = WithdrawalReason.TOO_LARGE
+    return PoolWithdrawn(driver=DRIVER, pool="n1", node="n1", reason=reason, size=size)
 
 
 def running(*devices: Device) -> History:
@@ -162,6 +193,61 @@ def test_an_attribute_has_one_spelling() -> None:
     both = {f"{DRIVER}/numa": DeviceAttribute(integer=1), "numa": DeviceAttribute(integer=0)}
     pool = running(Device(name="a", attributes=both)).published()
     assert (pool.slices[0].devices or ())[0].attributes == {"numa": DeviceAttribute(integer=0)}
+
+
+def test_a_pool_that_just_fits_is_published_and_one_byte_more_is_refused() -> None:
+    assert size_of(running(weighty(ROOM)).published()) == MOST_BYTES
+    assert running(weighty(ROOM + 1)).pool() == too_large(MOST_BYTES + 1)
+
+
+def test_a_pool_that_grew_too_large_is_withdrawn_until_it_fits_again() -> None:
+    history = running(weighty(1)).happen(*[reported(weighty(ROOM + 9))] * 2)
+    assert history.pool() == too_large(MOST_BYTES + 9)
+    assert len(history.records) == 6, "the refusal is told once"
+    history.happen(reported(weighty(ROOM + 3)))
+    assert history.pool() == too_large(MOST_BYTES + 3)
+    history.happen(reported(weighty(2)))
+    assert history.published().generation == 2
+
+
+def test_taints_may_be_what_makes_a_pool_too_large() -> None:
+    history = running(weighty(ROOM)).happen(fault(Severity.CRITICAL))
+    assert isinstance(history.pool(), PoolWithdrawn)
+    history.happen(DeviceFaultCleared(node="n1", driver=DRIVER, device="gpu-0", cause="xid-79"))
+    assert history.published().generation == 2
+
+
+@pytest.mark.parametrize(
+    ("end", "reason"),
+    [
+        (NodeLost(node="n1", silent_for=9.0), WithdrawalReason.NODE_LOST),
+        (started(), WithdrawalReason.DRIVER_GONE),
+    ],
+)
+def test_a_refusal_is_over_once_the_node_or_the_driver_is_gone(
+    end: AnyFact, reason: WithdrawalReason
+) -> None:
+    history = running(weighty(ROOM + 1)).happen(end, end)
+    pool = history.pool()
+    assert isinstance(pool, PoolWithdrawn)
+    assert (pool.reason, pool.size) == (reason, 0)
+    history.happen(NodeReturned(node="n1"), started(DRIVER))
+    assert history.pool() == too_large(MOST_BYTES + 1)
+
+
+@given(
+    st.lists(
+        st.sampled_from([0, ROOM // 2, ROOM - 50, ROOM + 1]).map(lambda n: reported(weighty(n)))
+        | st.sampled_from([fault(Severity.NOTE), NodeLost(node="n1", silent_for=9.0)])
+        | st.sampled_from([NodeReturned(node="n1"), started(), started(DRIVER)]),
+        max_size=6,
+    )
+)
+def test_no_fact_is_larger_than_the_log_takes_and_each_follows(facts: list[AnyFact]) -> None:
+    history = running(weighty(0)).happen(*facts)
+    decided = [r.envelope.fact for r in history.records if r.envelope.cause]
+    assert max(map(size_of, decided)) <= MOST_BYTES
+    assert list(verify(history.records)) == []
 
 
 def test_replaying_the_log_gives_every_decision_again() -> None:

@@ -91,6 +91,13 @@ def test_facts_leave_the_outbox_in_order_and_only_when_sent(ledger: Ledger) -> N
     assert ledger.outbox(5)[0][0] > second
 
 
+def test_a_fact_is_left_out_without_those_around_it(ledger: Ledger) -> None:
+    ledger.tell(STARTED, STARTED, STARTED)
+    first, second, third = (number for number, _ in ledger.outbox(5))
+    ledger.leave_out(second)
+    assert [number for number, _ in ledger.outbox(5)] == [first, third]
+
+
 def test_a_release_is_forgetting_the_allocation(ledger: Ledger) -> None:
     ledger.learn([a_logged(1, ADOPTED), a_logged(2, RELEASED)])
     assert ledger.allocation("c1-uid") is None

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dra_node_agent.core.inventory import Fault, FoundDevice, Inventory
-from dra_node_agent.core.report import Report, changes, evolve, report
+from dra_node_agent.core.report import Report, changes, evolve, only_faults, report
 from dra_shared.events.nodes import DeviceFaultCleared, DeviceFaultRaised, DevicesReported, Severity
 from dra_shared.kube.devices import Device
 
@@ -58,3 +58,17 @@ def test_the_facts_turn_the_old_report_into_the_new_one(old: Report | None, new:
         known = evolve(known, fact)
     assert known == new
     assert changes("n", "d", known, new) == ()
+
+
+@given(REPORTS, REPORTS)
+def test_what_is_too_large_to_be_told_leaves_the_devices_and_tells_their_faults(
+    known: Report, new: Report
+) -> None:
+    told = only_faults(known, new)
+    here = {found.device.name for found in new.devices}
+    assert told.devices == known.devices
+    for device in known.devices:
+        name = device.device.name
+        source = new if name in here else known
+        assert told.faults.get(name) == source.faults.get(name)
+    assert told.faults.keys() <= {device.device.name for device in known.devices}

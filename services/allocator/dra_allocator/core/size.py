@@ -6,14 +6,10 @@ with it everybody else.
 
 from typing import Final
 
-import msgspec
-
 from dra_allocator.core.search.outcome import ClaimError, ErrorKind
 from dra_shared.events.allocations import ClaimAllocated
+from dra_shared.events.fact import MOST_BYTES, size_of
 from dra_shared.kube.claims import MAX_RESULTS
-
-MOST_BYTES: Final = 900_000
-"""Of one fact; what is left of NATS' 1 MB is for its envelope and headers."""
 
 PER_RESULT: Final = 4000
 """More bytes than a device and its cost take, but for the most unusual."""
@@ -24,7 +20,7 @@ def check_size(fact: ClaimAllocated, configurations: int) -> None:
     if configurations + len(fact.claims) * MAX_RESULTS * PER_RESULT <= MOST_BYTES:
         return
     results = sum(len(got.costs) for got in fact.claims)
-    size = len(msgspec.json.encode(fact))
+    size = size_of(fact)
     if size > MOST_BYTES:
         raise ClaimError(
             ErrorKind.TOO_LARGE,

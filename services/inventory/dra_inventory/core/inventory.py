@@ -10,6 +10,7 @@ import msgspec
 
 from dra_inventory.core.nodes import Node, NodeFact, evolve
 from dra_inventory.core.slices import slices
+from dra_shared.events.fact import MOST_BYTES, size_of
 from dra_shared.events.pools import PoolPublished, PoolWithdrawn, WithdrawalReason
 from dra_shared.log.protocol import Record
 
@@ -61,22 +62,39 @@ class Inventory:
     def _decide_pool(self, node: Node, driver: str) -> PoolPublished | PoolWithdrawn | None:
         key = (driver, node.name)
         now = self.pools.get(key)
-        offered = isinstance(now, PoolPublished)
         if node.lost or driver not in node.drivers:
             reason = WithdrawalReason.NODE_LOST if node.lost else WithdrawalReason.DRIVER_GONE
-            withdrawal = PoolWithdrawn(driver=driver, pool=key[1], node=key[1], reason=reason)
-            return withdrawal if offered else None
+            return None if _is_closed(now) else _withdrawn(node, driver, reason)
         generation = self.generations.get(key, 0)
         if isinstance(now, PoolPublished) and now.slices == slices(node, driver, generation):
             return None
-        generation += 1
-        return PoolPublished(
-            driver=driver,
-            pool=node.name,
-            node=node.name,
-            generation=generation,
-            slices=slices(node, driver, generation),
-        )
+        edition = _edition(node, driver, generation + 1)
+        size = size_of(edition)
+        if size <= MOST_BYTES:
+            return edition
+        refusal = _withdrawn(node, driver, WithdrawalReason.TOO_LARGE, size)
+        return None if refusal == now else refusal
+
+
+def _edition(node: Node, driver: str, generation: int) -> PoolPublished:
+    return PoolPublished(
+        driver=driver,
+        pool=node.name,
+        node=node.name,
+        generation=generation,
+        slices=slices(node, driver, generation),
+    )
+
+
+def _withdrawn(node: Node, driver: str, reason: WithdrawalReason, size: int = 0) -> PoolWithdrawn:
+    return PoolWithdrawn(driver=driver, pool=node.name, node=node.name, reason=reason, size=size)
+
+
+def _is_closed(pool: PoolPublished | PoolWithdrawn | None) -> bool:
+    """Whether nothing is offered that could be withdrawn, and no refusal stands that is over."""
+    if isinstance(pool, PoolWithdrawn):
+        return pool.reason is not WithdrawalReason.TOO_LARGE
+    return pool is None
 
 
 def rfc3339(time_ns: int) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from dra_node_agent.core.inventory import Fault, Inventory
+from dra_shared.events.fact import size_of
 from dra_shared.events.nodes import (
     DeviceFaultCleared,
     DeviceFaultRaised,
@@ -45,11 +46,7 @@ def changes(node: str, driver: str, old: Report | None, new: Report) -> tuple[Re
     known = old or Report()
     facts: list[ReportFact] = []
     if old is None or (old.devices, old.counter_sets) != (new.devices, new.counter_sets):
-        facts.append(
-            DevicesReported(
-                node=node, driver=driver, devices=new.devices, counter_sets=new.counter_sets
-            )
-        )
+        facts.append(_reported(node, driver, new))
     facts.extend(
         DeviceFaultCleared(node=node, driver=driver, device=device, cause=fault.cause)
         for device, fault in _faults(known)
@@ -68,6 +65,20 @@ def changes(node: str, driver: str, old: Report | None, new: Report) -> tuple[Re
         if known.faults.get(device, {}).get(fault.cause) != fault
     )
     return tuple(facts)
+
+
+def report_size(node: str, driver: str, new: Report) -> int:
+    """Bytes of the fact that tells of the report's devices."""
+    return size_of(_reported(node, driver, new))
+
+
+def only_faults(known: Report, new: Report) -> Report:
+    """The devices that are known, with the faults they have now; one not found keeps its own."""
+    told = {device.device.name for device in known.devices}
+    here = {device.device.name for device in new.devices}
+    kept = {name: faults for name, faults in known.faults.items() if name not in here}
+    now = {name: faults for name, faults in new.faults.items() if name in told}
+    return msgspec.structs.replace(known, faults=kept | now)
 
 
 def evolve(known: Report | None, fact: ReportFact) -> Report:
@@ -91,6 +102,12 @@ def evolve(known: Report | None, fact: ReportFact) -> Report:
             others = {name: open_ for name, open_ in old.faults.items() if name != fact.device}
             faults = {**others, fact.device: left} if left else others
             return msgspec.structs.replace(old, faults=faults)
+
+
+def _reported(node: str, driver: str, new: Report) -> DevicesReported:
+    return DevicesReported(
+        node=node, driver=driver, devices=new.devices, counter_sets=new.counter_sets
+    )
 
 
 def _faults(of: Report) -> Iterator[tuple[str, Fault]]:

@@ -136,6 +136,11 @@ class Ledger:
         with self._transaction():
             self._database.execute("DELETE FROM outbox WHERE counter <= ?", (counter,))
 
+    def leave_out(self, counter: int) -> None:
+        """Forgets one fact: the log will never take it."""
+        with self._transaction():
+            self._database.execute("DELETE FROM outbox WHERE counter = ?", (counter,))
+
     def waiting(self) -> int:
         """How many facts the outbox holds."""
         return int(self._rows("SELECT COUNT(*) FROM outbox")[0][0])

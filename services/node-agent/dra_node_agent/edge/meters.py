@@ -17,6 +17,14 @@ REFUSALS: Final = Counter(
 )
 CLAIMS: Final = Gauge("dra_node_agent_claims", "Claims that hold devices", ["driver", "phase"])
 DEVICES: Final = Gauge("dra_node_agent_devices", "Devices found", ["driver"])
+TOO_LARGE: Final = Gauge(
+    "dra_node_agent_report_too_large",
+    "1: the driver's devices fit into no event, and the log is not told of them",
+    ["driver"],
+)
+LEFT_OUT: Final = Counter(
+    "dra_node_agent_facts_left_out_total", "Facts that the log would never have taken"
+)
 SCAN_FAILURES: Final = Counter(
     "dra_node_agent_scan_failures_total", "Looks at the devices that failed", ["driver"]
 )

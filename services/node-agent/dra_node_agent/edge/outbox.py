@@ -1,4 +1,7 @@
-"""Carries facts from the ledger's outbox to the log, in order, until the log has each of them."""
+"""Carries facts from the ledger's outbox to the log, in order, until the log has each of them.
+
+One that the log would never take is left out, aloud: it must not hold up those after it.
+"""
 
 import asyncio
 from typing import Final
@@ -7,7 +10,8 @@ import structlog
 from prometheus_client import Gauge
 
 from dra_node_agent.edge.ledger import Ledger
-from dra_shared.log.protocol import EventLog, LogUnavailableError
+from dra_node_agent.edge.meters import LEFT_OUT
+from dra_shared.log.protocol import EventLog, EventTooLargeError, LogUnavailableError
 
 BATCH: Final = 100
 RETRY: Final = 1.0
@@ -44,6 +48,12 @@ class Outbox:
         except LogUnavailableError as error:
             _log.warning("the log takes no facts, trying again", error=str(error))
             await asyncio.sleep(RETRY)
+            return True
+        except EventTooLargeError as error:
+            LEFT_OUT.inc()
+            _log.error("fact left out, the log will never take it", error=str(error))
+            for number in [n for n, envelope in facts if envelope.id == error.identity]:
+                self._ledger.leave_out(number)
             return True
         self._ledger.sent(facts[-1][0])
         WAITING.set(self._ledger.waiting())
