@@ -18,6 +18,7 @@ from dra_allocator.core.registers import (
     Shown,
     WriteRefused,
 )
+from dra_allocator.core.search.nodes import one_node
 from dra_shared.events import allocations, claims, cluster, mirror, nodes, pools, writers
 from dra_shared.events.envelope import Envelope, UnknownFact, UnreadableFact
 from dra_shared.events.fact import Fact
@@ -31,7 +32,7 @@ def evolve(registers: Registers, envelope: Envelope, sequence: int) -> None:
     fact = envelope.fact
     apply = APPLIES.get(type(fact))
     if apply is not None:
-        apply(registers, fact, envelope.cause if is_own(fact) else sequence)
+        apply(registers, fact, envelope.cause if type(fact) in _OWN else sequence)
 
 
 def is_own(fact: Fact) -> bool:
@@ -103,7 +104,8 @@ def _epoch_opened(r: Registers, fact: writers.EpochOpened, _: int) -> None:
 
 def _allocated(r: Registers, fact: allocations.ClaimAllocated, cause: int) -> None:
     for got in fact.claims:
-        share_node(got.allocation, fact.node)
+        if got.allocation.node_selector is not one_node(fact.node):
+            share_node(got.allocation, fact.node)
         holding = Holding(got.claim, fact.node, got.allocation, got.costs, cause)
         r.holdings.put(got.claim.uid, holding)
     pod = r.pods.get(fact.pod.uid)

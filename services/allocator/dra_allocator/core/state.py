@@ -31,15 +31,12 @@ from dra_allocator.core.search.selectors import Selectors
 from dra_allocator.core.snapshot import Snapshot
 from dra_allocator.core.taint_rules import concerns
 from dra_allocator.core.touched import Touched
-from dra_allocator.core.why import ReasonBook
+from dra_allocator.core.why import ReasonBook, ReasonBooks
 from dra_shared.events.allocations import ClaimAllocated
 from dra_shared.events.cluster import NodeObserved
 from dra_shared.events.envelope import Envelope
 from dra_shared.kube.claims import DeviceTaintRule, ResourceClaim
 from dra_shared.log.protocol import Record
-
-MOST_REASONS: Final = 64
-"""Kinds of refused demand whose reasons are kept; beyond that the oldest is forgotten."""
 
 NOWHERE: Final = NodeView(name="")
 """Where a problem needs a node that nobody looks at."""
@@ -48,7 +45,7 @@ NOWHERE: Final = NodeView(name="")
 class ClusterState:
     """The cluster as the facts so far tell it. `sequence`, `time_ns`: of the newest record.
 
-    `pools` to `counts` are read from the registers when they are asked for first, and from then on
+    `pools` to `reasons` are read from the registers when they are asked for first, and from then on
     kept in step with them. They are plain attributes then, which Python finds fastest.
     """
 
@@ -57,6 +54,7 @@ class ClusterState:
     nodes: NodeBook
     kinds: KindBook
     counts: CountBook
+    reasons: ReasonBooks
 
     def __init__(self, selectors: Selectors) -> None:
         self.registers = Registers()
@@ -176,19 +174,11 @@ class ClusterState:
     def reasons_of(self, demand: Demand, *, strict_cards: bool) -> ReasonBook:
         """Where the reasons against such a pod are summed; shared by all of its kind."""
         kind = self.kind_of(demand)
-        if kind is None:
-            return ReasonBook(self.nodes, self.touched)
-        key = kind, strict_cards
-        book = self._reasons.get(key)
-        if book is None:
-            if len(self._reasons) >= MOST_REASONS:
-                del self._reasons[next(iter(self._reasons))]
-            book = self._reasons[key] = ReasonBook(self.nodes, self.touched)
-        return book
+        return self.reasons.of(None if kind is None else (kind, strict_cards))
 
     def forget_readings(self) -> None:
         """Classes or features changed, which claims are read by."""
-        self._reasons.clear()
+        self.reasons.clear()
         self.kinds.forget_plans()
 
     def _follow(self) -> list[Change]:
@@ -208,7 +198,7 @@ class ClusterState:
         """Some device of a pool was taken or given back; wide pools are counted when asked."""
         nodes = self.pools.nodes_seeing(key)
         if nodes is None:
-            self._reasons.clear()
+            self.reasons.clear()
         else:
             self.touched.update(nodes)
 
@@ -285,6 +275,7 @@ _DERIVED: Final[Mapping[str, Callable[[ClusterState], object]]] = MappingProxyTy
         "counts": lambda state: CountBook(
             state.nodes, state.pools, state.in_use, state.selectors, state.touched
         ),
+        "reasons": lambda state: ReasonBooks(state.nodes, state.touched),
     }
 )
 

@@ -16,15 +16,15 @@ class Touched:
 
     def add(self, node: str) -> None:
         """Notes that something about the node changed."""
-        self.update((node,))
+        self._names.append(node)
+        if len(self._names) > LONGEST:
+            self._forget()
 
     def update(self, nodes: Iterable[str]) -> None:
         """Notes that something about each of these nodes changed."""
         self._names.extend(nodes)
         if len(self._names) > LONGEST:
-            surplus = len(self._names) - LONGEST // 2
-            self._forgotten += surplus
-            del self._names[:surplus]
+            self._forget()
 
     def add_all(self) -> None:
         """Notes that anything may have changed: all readers start anew."""
@@ -37,3 +37,8 @@ class Touched:
         if place < self._forgotten:
             return None, end
         return self._names[place - self._forgotten :], end
+
+    def _forget(self) -> None:
+        surplus = len(self._names) - LONGEST // 2
+        self._forgotten += surplus
+        del self._names[:surplus]

@@ -19,6 +19,9 @@ Why = tuple[ReasonKind, str]
 Tally = dict[Why, int]
 """Devices of one node by reason."""
 
+MOST_KINDS: Final = 64
+"""Kinds of refused demand whose reasons are kept."""
+
 MOST_LIKENESSES: Final = 4096
 """Kinds of nodes that are told apart before the first ones are worked out again."""
 
@@ -112,6 +115,30 @@ class ReasonBook:
             after = Sum(before.devices + sign * devices, before.nodes + sign)
             if after.nodes:
                 self._sums[why] = after
+
+
+class ReasonBooks:
+    """A book for each kind of demand; beyond `MOST_KINDS` the oldest is forgotten."""
+
+    def __init__(self, nodes: NodeBook, touched: Touched) -> None:
+        self._nodes = nodes
+        self._touched = touched
+        self._books: dict[Hashable, ReasonBook] = {}
+
+    def of(self, kind: Hashable | None) -> ReasonBook:
+        """The book of a kind; a new one for what is its own kind."""
+        book = self._books.get(kind)
+        if book is None:
+            book = ReasonBook(self._nodes, self._touched)
+            if len(self._books) >= MOST_KINDS:
+                del self._books[next(iter(self._books))]
+            if kind is not None:
+                self._books[kind] = book
+        return book
+
+    def clear(self) -> None:
+        """What all of them say is different now."""
+        self._books.clear()
 
 
 def refusal(

@@ -173,8 +173,8 @@ class InUse:
         """Count what one result of an allocation takes; admin access takes nothing."""
         if cost.admin:
             return
-        key = _pool(cost.device)
-        pool = self._read(key)
+        key = (cost.device.driver, cost.device.pool)
+        pool = self._read(key) if self._unread or self._unsorted else self._pools.get(key)
         if pool is None:
             pool = self._pools[key] = PoolUse()
         pool.add(cost)
