@@ -12,7 +12,6 @@ as the peer (peers/upstream_allocator/bench.go says what they mean) and answers 
 """
 
 import argparse
-import gc
 import random
 import sys
 import time
@@ -25,7 +24,7 @@ from workloads import SEED, Workload, cluster_facts, demand_facts, held, held_fa
 
 from dra_allocator.core.engine import Engine
 from dra_allocator.core.replay import new_state
-from dra_allocator.service import THRESHOLDS
+from dra_allocator.garbage import collect_seldom
 from dra_shared.events.allocations import ClaimAllocated, ClaimUnsatisfiable
 from dra_shared.events.claims import ClaimWithdrawn, PodWithdrawn
 from dra_shared.events.envelope import AnyFact, Envelope, decode, encode
@@ -33,8 +32,6 @@ from dra_shared.events.subjects import subject
 from dra_shared.log.protocol import Record
 
 POLICY = "pack"
-BURST = 16
-"""Claims that come together; the peer's bench.go has the same number."""
 APART = 1_000_000
 """Nanoseconds from one record to the next."""
 HEAD = (
@@ -46,8 +43,8 @@ HEAD = (
 class Order(msgspec.Struct, kw_only=True):
     """What to measure: so many decisions, or so many seconds of them.
 
-    Mode `steady` gives each claim back at once, `burst` after a burst of claims that came together,
-    `churn` a random one before each decision, `fill` none until nothing fits any more.
+    Mode `steady` gives each claim back at once, `churn` a random one before each decision, `fill`
+    none until nothing fits any more.
     """
 
     mode: str = "steady"
@@ -92,7 +89,7 @@ class Bench:
         self.tell(held_facts(workload))
         self._live = [one.name for one in held(workload)]
         self._settle()
-        _collect_garbage()
+        collect_seldom()
 
     def tell(self, facts: Iterable[AnyFact]) -> None:
         """Facts come out of the log, as bytes: so they share nothing with each other."""
@@ -106,32 +103,27 @@ class Bench:
         before = len(self._live)
         taken: list[Taken] = []
         complete = order.mode != "fill"
-        at_once = BURST if order.mode == "burst" else 1
         started, deadline = time.process_time_ns(), time.monotonic() + order.seconds
         while len(taken) < order.decisions and time.monotonic() < deadline:
             if order.mode == "churn":
                 self._give_back(self._chance.randrange(len(self._live)))
-            names = [self._ask() for _ in range(at_once)]
-            found = [one for name in names if (one := self._decide(name)) is not None]
-            taken += found
-            if len(found) < at_once:
+            one = self._decide()
+            if one is None:
                 complete = True
                 break
-            if order.mode in {"steady", "burst"}:
-                self._give_back_to(before)
+            taken.append(one)
+            if order.mode == "steady":
+                self._give_back(-1)
         cycles = time.process_time_ns() - started
-        self._give_back_to(before)
+        while len(self._live) > before:
+            self._give_back(-1)
         return _answer(taken, cycles / 1e9, complete=complete)
 
-    def _ask(self) -> str:
-        """A claim and its pod come."""
+    def _decide(self) -> Taken | None:
+        """A claim and its pod come and are decided; None if nothing fits, and they are gone again."""
         self._name += 1
         name = f"new-{self._name}"
         self.tell(demand_facts(self.kind, name))
-        return name
-
-    def _decide(self, name: str) -> Taken | None:
-        """The pod that waits longest is decided; None if nothing fits, and it is gone again."""
         processor, clock = time.process_time_ns(), time.perf_counter_ns()
         envelope = self.engine.next(1)
         taken = Taken(time.perf_counter_ns() - clock, time.process_time_ns() - processor)
@@ -143,10 +135,6 @@ class Bench:
             return None
         assert isinstance(envelope.fact, ClaimAllocated), envelope.fact
         return taken
-
-    def _give_back_to(self, number: int) -> None:
-        while len(self._live) > number:
-            self._give_back(-1)
 
     def _give_back(self, place: int) -> None:
         """The pod ends, its claim is deleted, and the allocator says that it is released."""
@@ -163,12 +151,6 @@ class Bench:
         self._sequence += 1
         at = self._sequence
         self.engine.take(Record(at, at * APART, subject(envelope.fact), envelope))
-
-
-def _collect_garbage() -> None:
-    """As the service does once it has read the log."""
-    gc.freeze()
-    gc.set_threshold(*THRESHOLDS)
 
 
 def resident_megabytes() -> float:

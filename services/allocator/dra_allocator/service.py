@@ -21,6 +21,7 @@ from dra_allocator.core.snapshot import Origin, Snapshot
 from dra_allocator.edge.reducer import reducer_version
 from dra_allocator.edge.snapshots import SNAPSHOTS, Store, newest_fitting
 from dra_allocator.edge.telling import DECISION_SECONDS, LAG, WAITING, tell, tell_cards
+from dra_allocator.garbage import collect_seldom
 from dra_allocator.settings import AllocatorSettings
 from dra_shared.events.envelope import Envelope
 from dra_shared.events.writers import StateRecorded
@@ -49,9 +50,6 @@ IDLE_SECONDS: Final = 10.0
 UNTIDY_SECONDS: Final = 10.0
 """So long after all was read no garbage is looked for: the first decision makes millions of objects
 that stay, and looking through them would take a third of its time."""
-
-THRESHOLDS: Final = (50_000, 20, 50)
-"""New objects before garbage is looked for among them, then among ever older ones."""
 
 _log = structlog.get_logger()
 
@@ -203,7 +201,7 @@ async def serve(settings: AllocatorSettings, readiness: Readiness) -> None:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(service.follow())
             await service.caught_up.wait()
-            asyncio.get_running_loop().call_later(UNTIDY_SECONDS, _collect_garbage)
+            asyncio.get_running_loop().call_later(UNTIDY_SECONDS, collect_seldom)
             tasks.create_task(as_only_writer(client, log, WRITER, name, service.write))
     finally:
         await log.close()
@@ -217,13 +215,6 @@ async def _start_from_snapshot(service: Service, log: JetStreamLog, store: Store
         service.start_from(snapshot)
         SNAPSHOTS.labels(outcome="used").inc()
         _log.info("starting from a snapshot", sequence=snapshot.head.place.sequence)
-
-
-def _collect_garbage() -> None:
-    """From here on and seldom, and only what is new: what is there by now stays."""
-    gc.freeze()
-    gc.set_threshold(*THRESHOLDS)
-    gc.enable()
 
 
 def main() -> int:
