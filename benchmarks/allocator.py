@@ -24,7 +24,7 @@ from workloads import SEED, Workload, cluster_facts, demand_facts, held, held_fa
 
 from dra_allocator.core.engine import Engine
 from dra_allocator.core.replay import new_state
-from dra_allocator.garbage import collect_seldom
+from dra_allocator.edge.garbage import collect_seldom
 from dra_shared.events.allocations import ClaimAllocated, ClaimUnsatisfiable
 from dra_shared.events.claims import ClaimWithdrawn, PodWithdrawn
 from dra_shared.events.envelope import AnyFact, Envelope, decode, encode

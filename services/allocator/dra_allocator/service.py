@@ -18,10 +18,10 @@ from dra_allocator.core.packed import DamagedSnapshotError
 from dra_allocator.core.policy import policy_name
 from dra_allocator.core.replay import READ, new_state
 from dra_allocator.core.snapshot import Origin, Snapshot
+from dra_allocator.edge.garbage import collect_seldom
 from dra_allocator.edge.reducer import reducer_version
 from dra_allocator.edge.snapshots import SNAPSHOTS, Store, newest_fitting
 from dra_allocator.edge.telling import DECISION_SECONDS, LAG, WAITING, tell, tell_cards
-from dra_allocator.garbage import collect_seldom
 from dra_allocator.settings import AllocatorSettings
 from dra_shared.events.envelope import Envelope
 from dra_shared.events.writers import StateRecorded
