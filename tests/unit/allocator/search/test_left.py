@@ -33,8 +33,8 @@ def grouped(group: str, **counters: str) -> list[dict[str, Any]]:
 
 
 def parts(*devices: dict[str, Any], in_use: Sequence[Cost]) -> Case:
-    """A pool of devices that draw from a counter of 4."""
-    return a_case([counter_slice(c="4"), a_slice(*devices, count=2)], [a_claim()], in_use)
+    """A pool of devices that draw from two counters of 4."""
+    return a_case([counter_slice(c="4", e="4"), a_slice(*devices, count=2)], [a_claim()], in_use)
 
 
 @given(cases())
@@ -59,15 +59,21 @@ def parts(*devices: dict[str, Any], in_use: Sequence[Cost]) -> Case:
 )
 @example(
     parts(
-        a_device("d0", consumesCounters=consumes(c="2"), allowMultipleAllocations=True),
-        a_device("d1", consumesCounters=consumes(c="3")),
-        in_use=[a_cost("d0", share_id="s", counters={"k": {"c": "2"}})],
+        a_device("d0", consumesCounters=consumes(c="3"), allowMultipleAllocations=True),
+        a_device("d1", consumesCounters=consumes(c="1")),
+        in_use=[a_cost("d0", share_id="s", counters={"k": {"c": "3"}})],
     )
 )
 @example(
     parts(
-        a_device("d1", consumesCounters=consumes(c="1")),
+        a_device("d1", consumesCounters=consumes(e="1")),
         in_use=[a_cost("gone", counters={"k": {"c": "5"}})],
+    )
+)
+@example(
+    parts(
+        a_device("d0", capacity={"memory": {"value": "4"}}, allowMultipleAllocations=True),
+        in_use=[a_cost("d0", share_id="s", capacity={"memory": "2"})],
     )
 )
 def test_what_is_left_is_what_a_trial_lets_be_taken(case: Case) -> None:

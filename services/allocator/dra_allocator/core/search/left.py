@@ -111,8 +111,6 @@ def _read(pool: Pool) -> Traits:
         elif any(device.counters.values()):
             draw = tuple(device.counters.items())
             draws[draw] = draws.get(draw, 0) | bit
-    if intricate:  # what one device holds may keep any other from being taken
-        intricate = sum(1 << place for place, one in enumerate(pool.devices) if one.counters)
     return Traits(plain, whole, shareable, tuple(draws.items()), intricate)
 
 
