@@ -76,6 +76,14 @@ def parts(*devices: dict[str, Any], in_use: Sequence[Cost]) -> Case:
         in_use=[a_cost("d0", share_id="s", capacity={"memory": "2"})],
     )
 )
+@example(
+    parts(
+        a_device("d0", consumesCounters=grouped("a", c="1")),
+        a_device("d1", consumesCounters=consumes(c="1")),
+        in_use=[a_cost("d1", counters={"k": {"c": "1"}})],
+    )
+)
+@example(parts(a_device("d0", allowMultipleAllocations=True), in_use=[a_cost("d0")]))
 def test_what_is_left_is_what_a_trial_lets_be_taken(case: Case) -> None:
     problem = a_problem(case)
     for pool in problem.pools:
