@@ -15,6 +15,8 @@ from dra_shared.kube.claims import AllocationResult, ResourceClaimSpec
 MOST_SPECS: Final = 4096
 """Specs remembered; beyond that the oldest is forgotten, and the next like it is another copy."""
 
+_ENCODER: Final = msgspec.json.Encoder()
+
 
 class Specs:
     """What claims ask for, each kept once."""
@@ -24,7 +26,7 @@ class Specs:
 
     def share(self, fact: ClaimRequested) -> None:
         """Puts the spec that is known already in place of the fact's own."""
-        key = msgspec.json.encode(fact.spec)
+        key = _ENCODER.encode(fact.spec)
         known = self._known.get(key)
         if known is not None:
             msgspec.structs.force_setattr(fact, "spec", known)
