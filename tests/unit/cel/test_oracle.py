@@ -19,10 +19,13 @@ DIFFERENT = (
     "{}",
     "[]",
     "{l",
+    "{(",
+    "(null).value",
     "{d",
     "{x",
 )
-"""What the two treat differently on purpose: kinds of keys, durations of numbers, the empty."""
+"""What the two treat differently on purpose: kinds of keys, durations of numbers, the empty, what a
+null may hold. About kinds of keys and nulls Kubernetes' own compiler was asked: it agrees with ours."""
 
 
 def ours(text: str) -> str | None:
