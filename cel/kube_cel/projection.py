@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 
 from kube_cel.checked import Checked
 from kube_cel.device import Device
-from kube_cel.syntax import Call, Comprehension, Ident, Literal, Node, Select, children
+from kube_cel.syntax import Call, Comprehension, Ident, Literal, Node, Select
 from kube_cel.values.maps import EMPTY
 
 Leaf: TypeAlias = tuple[str, ...]
@@ -86,7 +86,7 @@ class _Reader:
                 else:
                     self.visit(container, names)
             case _:
-                for child in children(node):
+                for child in node.children:
                     self.visit(child, names)
 
     def _visit_loop(self, node: Comprehension, names: Mapping[str, Path | None]) -> None:
