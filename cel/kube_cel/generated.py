@@ -1,19 +1,18 @@
 """
-The fast way: a selector as one Python expression, for those that run on many devices.
+The fast way: a selector as one Python expression in a loop over devices.
 
-Only for what needs no loop and can never come near the cost limit, and it counts no cost.
-Whatever does not fit while it runs (a missing key, a value of another type) raises, and the
-exact way is asked. So it may only answer True or False, and only what the exact way would.
+Only for what needs no loop of its own and can never come near the cost limit, and it counts no
+cost. Whatever does not fit while it runs (a missing key, a value of another type) raises, and
+the exact way is asked. So it may only answer True or False, and only what the exact way would.
 """
 
 from collections.abc import Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
+from kube_cel.answers import Answers
 from kube_cel.checked import Checked
-from kube_cel.device import Device
 from kube_cel.errors import EvaluationError
 from kube_cel.evaluation.calls import implementation
-from kube_cel.evaluation.frame import Expired
 from kube_cel.evaluation.membership import member_key
 from kube_cel.projection import Path, path_of
 from kube_cel.syntax import Call, Comprehension, ListLiteral, Literal, Node, Select
@@ -22,22 +21,18 @@ from kube_cel.values.equality import equal
 from kube_cel.values.maps import EMPTY
 from kube_cel.values.quantity import Quantity
 
-
-class Matches(Protocol):
-    """Whether a device fits. Raises ``EvaluationError`` if there is no answer."""
-
-    def __call__(self, device: Device, /, *, expired: Expired | None = None) -> bool:
-        """See the class."""
-
-
 _FUNCTION: Final = """\
-def matches(d, *, expired=None):
-    try:
-        if d.ordinary:
-            return {code}
-    except trouble:
-        pass
-    return exactly(d, expired=expired)
+def answers(devices, otherwise):
+    found = []
+    for d in devices:
+        try:
+            if d.ordinary:
+                found.append({code})
+                continue
+        except trouble:
+            pass
+        found.append(otherwise(d))
+    return found
 """
 _TROUBLE: Final = (EvaluationError, LookupError, TypeError, AttributeError, ValueError)
 """What a generated expression raises where it does not fit."""
@@ -80,8 +75,8 @@ class UnsupportedError(Exception):
     """The expression is not one that the fast way can take."""
 
 
-def generate(text: str, checked: Checked, exactly: Matches) -> Matches | None:
-    """The fast way for an expression that goes another way exactly; None if it has none."""
+def generate(text: str, checked: Checked) -> Answers | None:
+    """The fast way for an expression, None if it has none."""
     if len(text) > _MAX_TEXT:
         return None
     generator = _Generator(checked)
@@ -91,10 +86,10 @@ def generate(text: str, checked: Checked, exactly: Matches) -> Matches | None:
         return None
     if len(code) > _MAX_CODE or code.count("(") > _MAX_BRACKETS:
         return None
-    scope = generator.names | {"trouble": _TROUBLE, "exactly": exactly}
+    scope = generator.names | {"trouble": _TROUBLE}
     exec(_FUNCTION.format(code=code), scope)  # noqa: S102 - made of our own templates and constants
-    matches: Matches = scope["matches"]
-    return matches
+    answers: Answers = scope["answers"]
+    return answers
 
 
 class _Generator:
@@ -161,11 +156,11 @@ class _Generator:
         a, b = self.code(left, bound), self.code(right, bound)
         if isinstance(right, Literal) and right.value.__class__ is str:
             name = self._variable()
-            otherwise = f"{name}.__class__ is not str and equal({name}, {b})"
+            otherwise = f"type({name}) is not str and equal({name}, {b})"
             return f"({a} == {b})" if a == _DRIVER else f"(({name} := {a}) == {b} or {otherwise})"
         if isinstance(right, Literal) and right.value.__class__ in (int, bool):
             name, kind = self._variable(), right.value.__class__.__name__
-            return f"({name} == {b} if ({name} := {a}).__class__ is {kind} else equal({name}, {b}))"
+            return f"({name} == {b} if type({name} := {a}) is {kind} else equal({name}, {b}))"
         if self._checked.type(left) == QUANTITY and isinstance(self.names.get(b), Quantity):
             return f"({a}.amount == {self._member(b, 'amount')})"
         return f"equal({a}, {b})"
@@ -186,7 +181,7 @@ class _Generator:
         members = self._name(values)
         name, key = self._variable(), self._name(member_key)
         return (
-            f"({name} in {members} if ({name} := {self.code(element, bound)}).__class__ is str "
+            f"({name} in {members} if type({name} := {self.code(element, bound)}) is str "
             f"else {key}({name}) in {members})"
         )
 
@@ -223,7 +218,7 @@ class _Generator:
             name = self._variable()
             return (
                 f"({name} {comparison} {codes[1]} "
-                f"if ({name} := {codes[0]}).__class__ is int "
+                f"if type({name} := {codes[0]}) is int "
                 f"else {self._name(implement)}({name}, {codes[1]}))"
             )
         return f"{self._name(implement)}({', '.join(codes)})"

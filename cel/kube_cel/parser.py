@@ -11,6 +11,7 @@ import msgspec
 
 from kube_cel import literals, macros, syntax
 from kube_cel.cursor import KEYWORDS, Cursor
+from kube_cel.depths import Depths
 from kube_cel.errors import ExpressionFault
 from kube_cel.lexer import Token, TokenKind, tokenize
 from kube_cel.stack import make_room
@@ -85,7 +86,7 @@ class Parser:
         self._brackets = _deepest_bracket(tokens)
         self._nesting = 0
         self._new = macros.NodeMaker()
-        self._chained: dict[int, int] = {}
+        self._depths = Depths()
 
     def parse(self) -> Node:
         """The whole text as one expression."""
@@ -93,7 +94,7 @@ class Parser:
         node = self._expression()
         if self._at.token.kind is not TokenKind.END:
             self._at.unexpected("'<EOF>'")
-        make_room(self._brackets + max(self._chained.values(), default=0))
+        make_room(self._brackets + self._depths.deepest)
         return node
 
     def _expression(self) -> Node:
@@ -106,7 +107,7 @@ class Parser:
             chosen = self._binary(_LOOSEST)
             self._at.expect(":")
             other = self._expression()
-            node = self._chain(self._new.call(offset, "_?_:_", node, chosen, other))
+            node = self._depths.chained(self._new.call(offset, "_?_:_", node, chosen, other))
         self._nesting -= 1
         return node
 
@@ -122,14 +123,14 @@ class Parser:
             else:
                 offset = self._at.advance().offset
                 right = self._binary(strength + 1)
-                left = self._chain(self._new.call(offset, function, left, right))
+                left = self._depths.chained(self._new.call(offset, function, left, right))
 
     def _junction(self, first: Node, strength: int, function: str) -> Node:
         terms, offset, operator = [first], -1, self._at.text
         while self._at.text == operator:
             offset = self._at.advance().offset
             terms.append(self._binary(strength + 1))
-        return self._noted(self._new.call(offset, function, *terms))
+        return self._depths.joined(self._new.call(offset, function, *terms))
 
     def _unary(self) -> Node:
         sign = self._at.text
@@ -142,7 +143,7 @@ class Parser:
         if count % 2 == 0:
             return operand
         function = "!_" if sign == "!" else "-_"
-        return self._noted(self._new.call(offset, function, operand))
+        return self._depths.joined(self._new.call(offset, function, operand))
 
     def _at_negative_number(self) -> bool:
         return self._at.text == "-" and self._at.ahead(1).kind in _NUMBERS
@@ -162,19 +163,19 @@ class Parser:
         name = self._at.field()
         if optional:
             field = self._new.literal(name.offset, name.text)
-            return self._chain(self._new.call(dot.offset, "_?._", operand, field))
+            return self._depths.chained(self._new.call(dot.offset, "_?._", operand, field))
         if name.kind is TokenKind.QUOTED_NAME or self._at.text != "(":
-            return self._chain(Select(self._new.next_id(), dot.offset, operand, name.text))
+            return self._depths.chained(Select(self._new.next_id(), dot.offset, operand, name.text))
         opening = self._at.advance()
         arguments = self._arguments()
         call = Call(self._new.next_id(), opening.offset, name.text, arguments, operand)
-        return self._limited(macros.expand(call, self._new), 1 + self._deepest(call))
+        return self._depths.chained(call, macros.expand(call, self._new))
 
     def _indexed(self, operand: Node, bracket: Token) -> Node:
         function = "_[?_]" if self._at.skip("?") else "_[_]"
         index = self._expression()
         self._at.expect("]")
-        return self._chain(self._new.call(bracket.offset, function, operand, index))
+        return self._depths.chained(self._new.call(bracket.offset, function, operand, index))
 
     def _primary(self) -> Node:
         token = self._at.token
@@ -224,7 +225,7 @@ class Parser:
         name = token.text.removeprefix(".")
         call = Call(self._new.next_id(), opening.offset, name, arguments)
         expanded = macros.expand(call, self._new) if name is token.text else call
-        return self._limited(expanded, self._deepest(call))
+        return self._depths.joined(call, expanded)
 
     def _message_name(self, first: Token) -> str | None:
         """``a.b`` if what follows is ``a.b{``; the position then stands at the brace."""
@@ -249,7 +250,7 @@ class Parser:
             self._at.expect(":")
             fields.append(Field(field, self._expression(), optional))
         node = syntax.MessageLiteral(self._new.next_id(), token.offset, name, tuple(fields))
-        return self._noted(node)
+        return self._depths.joined(node)
 
     def _list(self, bracket: Token) -> Node:
         elements: list[Node] = []
@@ -259,7 +260,7 @@ class Parser:
                 optional.add(len(elements))
             elements.append(self._expression())
         number = self._new.next_id()
-        return self._noted(
+        return self._depths.joined(
             ListLiteral(number, bracket.offset, tuple(elements), frozenset(optional))
         )
 
@@ -270,7 +271,7 @@ class Parser:
             key = self._expression()
             self._at.expect(":")
             entries.append(Entry(key, self._expression(), optional))
-        return self._noted(MapLiteral(self._new.next_id(), brace.offset, tuple(entries)))
+        return self._depths.joined(MapLiteral(self._new.next_id(), brace.offset, tuple(entries)))
 
     def _arguments(self) -> tuple[Node, ...]:
         arguments: list[Node] = []
@@ -281,21 +282,3 @@ class Parser:
             arguments.append(self._expression())
         self._at.expect(")")
         return tuple(arguments)
-
-    def _chain(self, node: Node) -> Node:
-        """Note one more operator or member around the deepest part of this node."""
-        return self._limited(node, 1 + self._deepest(node))
-
-    def _noted(self, node: Node) -> Node:
-        return self._limited(node, self._deepest(node))
-
-    def _deepest(self, node: Node) -> int:
-        known = self._chained
-        return max([known.get(part.id, 0) for part in node.children], default=0)
-
-    def _limited(self, node: Node, depth: int) -> Node:
-        if depth > MAX_NESTING:
-            raise ExpressionFault(-1, "max recursion depth exceeded")
-        if depth:
-            self._chained[node.id] = depth
-        return node
