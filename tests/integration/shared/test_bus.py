@@ -1,22 +1,23 @@
 """What goes wrong between us and NATS is told, once, and ends when there is no sense in waiting."""
 
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from servers import NatsServer
 from structlog.testing import capture_logs
 
-from dra_cli.local.ports import free_ports
+from dra_cli.local.ports import hold_ports
 from dra_shared.log.jetstream import JetStreamLog
 from dra_shared.log.protocol import LogUnavailableError
 from dra_shared.runtime.bus import connect
 
 
 async def test_a_server_that_is_away_is_told_once_however_often_it_is_tried() -> None:
-    (port,) = free_ports(1)
-    url = f"nats://127.0.0.1:{port}"
-    with capture_logs() as told, pytest.raises(LogUnavailableError, match="is NATS_URL right"):
-        await connect(url, "test", patience=1)
+    with ExitStack() as held, capture_logs() as told:
+        (port,) = hold_ports(1, held)
+        with pytest.raises(LogUnavailableError, match="is NATS_URL right"):
+            await connect(f"nats://127.0.0.1:{port}", "test", patience=1)
     assert [line["event"] for line in told] == ["no connection to NATS, trying again"]
 
 
