@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from kube_cel.answers import Answer, Answers, ask_each
+from kube_cel.answers import Answer, Answers, Seen, ask_each
 from kube_cel.checked import Checked
 from kube_cel.device import Device
 from kube_cel.errors import EvaluationError, NotBooleanError
@@ -76,13 +76,14 @@ class Program:
         return answer
 
     def answers(
-        self, devices: Collection[Device], otherwise: Callable[[Device], Answer]
+        self, devices: Collection[Seen], otherwise: Callable[[Seen], Answer]
     ) -> list[bool | Answer]:
         """
         Whether each device fits, in one go for expressions that are asked often.
 
         Devices for which the expression has to be evaluated are given to ``otherwise``, which
-        may use ``matches`` and remember what came of it.
+        may use ``matches`` and remember what came of it. So are errors that came of reading a
+        device and stand in its place.
         """
         if self._asked < _OFTEN:
             self._asked += len(devices)

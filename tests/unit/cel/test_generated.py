@@ -96,6 +96,16 @@ def test_only_devices_that_the_fast_way_cannot_tell_are_handed_on(several: list[
     assert all(one in handed_on for one in several if attribute(one) is None)
 
 
+def test_the_error_of_a_device_that_could_not_be_read_may_stand_in_its_place() -> None:
+    program = STORED.compile(f'{A}.s == "x"')
+    seen: list[Device | EvaluationError] = [a_device("d", {"s": {"string": "x"}})]
+    seen.append(EvaluationError("bad version"))
+    for _ in range(2):
+        said = program.answers(seen * 50, type)
+        assert set(said[1::2]) == {EvaluationError}
+        assert set(said[::2]) <= {True, Device}
+
+
 def attribute(device: Device) -> object:
     return device.attributes.get("d", {}).get("s")
 
