@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from kube_cel.answers import Answers
 from kube_cel.checked import Checked
+from kube_cel.device import qualified
 from kube_cel.errors import EvaluationError
 from kube_cel.evaluation.calls import implementation
 from kube_cel.evaluation.membership import member_key
@@ -18,7 +19,6 @@ from kube_cel.projection import Path, path_of
 from kube_cel.syntax import Call, Comprehension, ListLiteral, Literal, Node, Select
 from kube_cel.types import BOOL, QUANTITY
 from kube_cel.values.equality import equal
-from kube_cel.values.maps import EMPTY
 from kube_cel.values.quantity import Quantity
 
 _FUNCTION: Final = """\
@@ -40,7 +40,7 @@ _MAX_TEXT: Final = 2_048
 _MAX_CODE: Final = 8_192
 _MAX_BRACKETS: Final = 180
 """Python reads no more than 200 inside one another; counting all of them is close enough."""
-_DOMAINS: Final = {"attributes": "d.attributes", "capacity": "d.capacity"}
+_MAPS: Final = {"attributes": "d.attributes", "capacity": "d.capacity"}
 _DRIVER: Final = "d.driver"
 """Always a text."""
 _FIELDS: Final = {"driver": _DRIVER, "allowMultipleAllocations": "d.multiple"}
@@ -98,7 +98,7 @@ class _Generator:
     def __init__(self, checked: Checked) -> None:
         self._checked = checked
         self._variables = 0
-        self.names: dict[str, Any] = {"equal": equal, "no": _no, "EMPTY": EMPTY}
+        self.names: dict[str, Any] = {"equal": equal, "no": _no}
 
     def boolean(self, node: Node, bound: dict[str, Path | None]) -> str:
         """Code for a node that has to be true or false."""
@@ -112,12 +112,12 @@ class _Generator:
         """Code for a node. Raises ``UnsupportedError`` for what has no fast way."""
         path = path_of(node, bound, strict=True)
         if path is not None and not (isinstance(node, Select) and node.test_only):
-            return _read(path)
+            return self._read(path)
         match node:
             case Literal(value=value):
                 return self._constant(value)
             case Select(operand=operand, field=field, test_only=True):
-                return f"({field!r} in {_domain(path_of(operand, bound, strict=True))})"
+                return self._presence(path_of(operand, bound, strict=True), field)
             case Call():
                 return self._call(node, bound)
             case Comprehension() if node.is_bind:
@@ -170,7 +170,7 @@ class _Generator:
         if path is not None:
             if not isinstance(element, Literal) or not isinstance(element.value, str):
                 raise UnsupportedError
-            return f"({element.value!r} in {_domain(path)})"
+            return self._presence(path, element.value)
         if not isinstance(container, ListLiteral) or not container.elements:
             raise UnsupportedError
         if not all(
@@ -191,8 +191,8 @@ class _Generator:
                 target=Call(function="_?._" | "_[?_]", args=(base, Literal(value=str(key)))),
                 args=(Literal(value=value),),
             ):
-                domain = _domain(path_of(base, bound, strict=True))
-                return f"{domain}.get({key!r}, {self._constant(value)})"
+                values, name = self._leaf(path_of(base, bound, strict=True), key)
+                return f"{values}.get({name}, {self._constant(value)})"
             case _:
                 raise UnsupportedError
 
@@ -254,6 +254,28 @@ class _Generator:
         except AttributeError as error:
             raise UnsupportedError from error
 
+    def _read(self, path: Path) -> str:
+        match path:
+            case (field,) if field in _FIELDS:
+                return _FIELDS[field]
+            case (*domain, key):
+                values, name = self._leaf(tuple(domain), key)
+                return f"{values}[{name}]"
+            case _:
+                raise UnsupportedError
+
+    def _presence(self, domain: Path | None, key: str) -> str:
+        values, name = self._leaf(domain, key)
+        return f"({name} in {values})"
+
+    def _leaf(self, domain: Path | None, key: str) -> tuple[str, str]:
+        """Code for the map in which an attribute or capacity is, and for its key."""
+        match domain:
+            case (kind, name) if kind in _MAPS and "/" not in name:
+                return _MAPS[kind], self._name(qualified(name, key))
+            case _:
+                raise UnsupportedError
+
     def _constant(self, value: object) -> str:
         if value is None or value.__class__ in (bool, int, str):
             return f"({value!r})"
@@ -271,24 +293,6 @@ class _Generator:
 
 def _is_int(node: Node) -> bool:
     return isinstance(node, Literal) and node.value.__class__ is int
-
-
-def _read(path: Path) -> str:
-    match path:
-        case (field,) if field in _FIELDS:
-            return _FIELDS[field]
-        case (kind, domain, key) if kind in _DOMAINS:
-            return f"{_DOMAINS[kind]}[{domain!r}][{key!r}]"
-        case _:
-            raise UnsupportedError
-
-
-def _domain(path: Path | None) -> str:
-    match path:
-        case (kind, domain) if kind in _DOMAINS:
-            return f"{_DOMAINS[kind]}.get({domain!r}, EMPTY)"
-        case _:
-            raise UnsupportedError
 
 
 def _no() -> object:

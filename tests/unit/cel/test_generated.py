@@ -16,6 +16,7 @@ FAST = (
     *('device.driver == "d"', f'{A}.s == "x"', f"{A}.i == 1", f"{A}.b == true", f"{A}.s == {A}.t"),
     *(f"{A}.b", f"!{A}.b", f"{A}.i >= 1", f"{A}.i < 2 && {A}.b", f"{A}.i == 1 || {A}.b"),
     *(f'{A}.s in ["x", "y"]', f'"s" in {A}', f"has({A}.s)", f"{A}.?b.orValue(true)"),
+    *(f'{A}.?s.orValue("{{0}}") == "x"', f'{A}["s"] == "{{0}}"', f'{A}[?"{{"].orValue(true)'),
     *(f'cel.bind(a, {A}, a.s == "x" && a.?i.orValue(0) == 1)', f'{A}.s.startsWith("x")'),
     *(f'{A}.v.compareTo(semver("1.2.0")) >= 0', f'{A}.v.isLessThan(semver("1.2.0"))'),
     *(f'{C}.m.isGreaterThan(quantity("1Gi"))', f'{C}.m == quantity("2Gi")', f"{A}.v.major() == 1"),
@@ -107,7 +108,7 @@ def test_the_error_of_a_device_that_could_not_be_read_may_stand_in_its_place() -
 
 
 def attribute(device: Device) -> object:
-    return device.attributes.get("d", {}).get("s")
+    return device.attributes.get("d/s")
 
 
 def answer(program: Program, device: Device) -> bool | str:
