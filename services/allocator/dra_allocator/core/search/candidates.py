@@ -5,6 +5,7 @@ be built on it.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from dra_allocator.core.search.capacity import CapacityError, consumption
@@ -130,6 +131,7 @@ def _judge_chosen(
     return Verdict(None, selected=True, consumed=consumed)
 
 
+@lru_cache(maxsize=MOST_SHAPES)
 def _expressions(shape: RequestShape) -> tuple[tuple[str, str], ...]:
     of_class = tuple(("class", expression) for expression in shape.class_selectors)
     return of_class + tuple(("request", expression) for expression in shape.selectors)
