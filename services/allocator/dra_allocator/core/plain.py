@@ -67,10 +67,10 @@ def read_plain(planned: tuple[PlannedClaim, ...]) -> PlainRequest | None:
     return PlainRequest(one, one.count, constraint.attribute if constraint else None)
 
 
-def pick(
+def offers_of(
     request: PlainRequest, pools: tuple[Pool, ...], in_use: InUse, selectors: Selectors
-) -> tuple[Picked, ...] | None:
-    """The first devices that will do, in search order; None if only the search can tell."""
+) -> list[Offer] | None:
+    """What the pools have for the request, in search order; None if only the search can tell."""
     offers: list[Offer] = []
     for pool in pools:
         if pool.fault is not None:
@@ -81,6 +81,13 @@ def pick(
         free = left(pool, found, in_use.of(pool.id))
         if free:
             offers.append((pool, free))
+    return offers
+
+
+def pick(
+    request: PlainRequest, offers: Sequence[Offer], selectors: Selectors
+) -> tuple[Picked, ...] | None:
+    """The first devices that will do, in search order; None if only the search can tell."""
     if request.match is not None:
         return _pick_alike(request, request.match, offers)
     if request.count == 1:
