@@ -37,10 +37,10 @@ def plain_grant(
     offers = offers_of(plain, pools, state.in_use, state.selectors)
     if not offers:
         return None
-    devices = pick(plain, offers, state.selectors)
-    if devices is None or (policy.strict_cards and _may_clash(state, devices)):
+    picked = pick(plain, offers, state.selectors)
+    if picked is None or (policy.strict_cards and _may_clash(state, picked)):
         return None
-    found = allocate(plain, node, devices, plan.configuration, moment)
+    found = allocate(plain, node, picked, plan.configuration, moment)
     return Grant(node, (found,), sum([mask.bit_count() for _, mask in offers]))
 
 
@@ -72,9 +72,9 @@ def allocated(
     return fact
 
 
-def _may_clash(state: ClusterState, devices: tuple[Picked, ...]) -> bool:
+def _may_clash(state: ClusterState, picked: Picked) -> bool:
     """Whether some device is one card with others, so that only the search can tell."""
-    return any(one.device.id in state.cards.twins for one in devices)
+    return any(device.id in state.cards.twins for device in picked.devices)
 
 
 def _stamped(allocation: AllocationResult, time: str) -> AllocationResult:

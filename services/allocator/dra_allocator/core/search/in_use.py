@@ -10,6 +10,8 @@ from itertools import chain
 from types import MappingProxyType
 from typing import Final
 
+import msgspec
+
 from dra_allocator.core.search.devices import UNGROUPED, CounterName
 from dra_shared.events.allocations import Cost
 from dra_shared.ids import DeviceId
@@ -26,28 +28,34 @@ class UnknownCostError(Exception):
         super().__init__(f"{cost.device} is given back, but nothing holds it so: {cost}")
 
 
-class DeviceUse:
+class DeviceUse(msgspec.Struct, eq=False):
     """What holds one device. Its counters are charged once, however many shares there are."""
 
-    __slots__ = ("capacity", "costs", "counters", "whole")
-
-    def __init__(self) -> None:
-        self.costs: list[Cost] = []
-        self._forget()
+    costs: list[Cost]
+    whole: bool = False
+    capacity: Mapping[str, int] = _NOTHING
+    counters: Mapping[CounterName, int] = _NO_COUNTERS
 
     def add(self, cost: Cost) -> None:
         """Count one more holder."""
         self.costs.append(cost)
-        self._count(cost)
+        if cost.share_id is None:
+            self.whole = True
+        if cost.capacity:
+            self.capacity = _sum(self.capacity, cost)
+        if cost.counters:
+            self.counters = _most(self.counters, cost)
 
     def remove(self, cost: Cost) -> None:
         """Count one holder less. Raises UnknownCostError."""
         if cost not in self.costs:
             raise UnknownCostError(cost)
-        self.costs.remove(cost)
-        self._forget()
-        for other in self.costs:
-            self._count(other)
+        others = self.costs
+        others.remove(cost)
+        self.costs, self.whole = [], False
+        self.capacity, self.counters = _NOTHING, _NO_COUNTERS
+        for other in others:
+            self.add(other)
 
     def groups(self) -> Iterable[tuple[str, frozenset[str]]]:
         """Give the compatibility groups per counter set that it draws from, for each holder."""
@@ -55,19 +63,6 @@ class DeviceUse:
             for counter_set in cost.counters:
                 named = cost.compatibility_groups.get(counter_set)
                 yield counter_set, frozenset(named) if named else UNGROUPED
-
-    def _forget(self) -> None:
-        self.whole = False
-        self.capacity: Mapping[str, int] = _NOTHING
-        self.counters: Mapping[CounterName, int] = _NO_COUNTERS
-
-    def _count(self, cost: Cost) -> None:
-        if cost.share_id is None:
-            self.whole = True
-        if cost.capacity:
-            self.capacity = _sum(self.capacity, cost)
-        if cost.counters:
-            self.counters = _most(self.counters, cost)
 
 
 class PoolUse:
@@ -89,36 +84,37 @@ class PoolUse:
 
     def add(self, cost: Cost) -> None:
         """Count one more holder of a device."""
+        self.left.clear()
         name = cost.device.device
         use = self.devices.get(name)
         if use is None:
-            use = self.devices[name] = DeviceUse()
+            use = self.devices[name] = DeviceUse([])
         elif use.counters:
             self._charge(use.counters, -1)
         use.add(cost)
-        self._note(cost, use, 1)
+        if use.counters:
+            self._charge(use.counters, 1)
+        if cost.card_of is not None:
+            self.cards += 1
+        if cost.compatibility_groups:
+            self.grouped += 1
 
     def remove(self, cost: Cost) -> None:
         """Count one holder less. Raises UnknownCostError."""
+        self.left.clear()
         name = cost.device.device
         use = self.devices.get(name)
         if use is None:
             raise UnknownCostError(cost)
-        if use.counters:
-            self._charge(use.counters, -1)
+        self._charge(use.counters, -1)
         use.remove(cost)
+        self._charge(use.counters, 1)
+        if cost.card_of is not None:
+            self.cards -= 1
+        if cost.compatibility_groups:
+            self.grouped -= 1
         if not use.costs:
             del self.devices[name]
-        self._note(cost, use, -1)
-
-    def _note(self, cost: Cost, use: DeviceUse, sign: int) -> None:
-        self.left.clear()
-        if use.counters:
-            self._charge(use.counters, 1)
-        if cost.card_of is not None:
-            self.cards += sign
-        if cost.compatibility_groups:
-            self.grouped += sign
 
     def groups(self) -> dict[str, frozenset[str]]:
         """Give what the compatibility groups of all holders have in common, per counter set."""

@@ -66,13 +66,12 @@ def _short_of_counters(pool: Pool, traits: Traits, use: PoolUse) -> int:
 
     Where a holder has named compatibility groups, which today's devices need not, a trial tells.
     """
-    everything = sum([devices for _, devices in traits.draws])
     if use.grouped:
-        return _clashing(pool, use, everything)
+        return _clashing(pool, use, _drawing(traits))
     drawn = use.counters
     remaining = {name: amount - drawn.get(name, 0) for name, amount in pool.counters.items()}
     if remaining and min(remaining.values()) < 0:
-        return everything
+        return _drawing(traits)
     mask = 0
     for draw, devices in traits.draws:
         for name, amount in draw:
@@ -80,6 +79,11 @@ def _short_of_counters(pool: Pool, traits: Traits, use: PoolUse) -> int:
                 mask |= devices
                 break
     return mask
+
+
+def _drawing(traits: Traits) -> int:
+    """The devices that draw from counters."""
+    return sum(devices for _, devices in traits.draws)
 
 
 def _short_of_capacity(pool: Pool, found: Candidates, use: PoolUse, mask: int) -> int:
