@@ -17,12 +17,14 @@ from cluster import (
 from histories import a_foreign_allocation, a_network_pool, a_rule
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from dra_allocator.core.again import again
 from dra_allocator.core.decide import decide
 from dra_allocator.core.demand import demand_of
 from dra_allocator.core.policy import POLICIES
 from dra_allocator.core.replay import replay
+from dra_allocator.core.search.nodes import one_node
 from dra_shared.events.allocations import (
     AllocationFact,
     ClaimAllocated,
@@ -159,7 +161,9 @@ def test_what_happens_on_another_node_makes_all_of_them_be_ranked_again() -> Non
 
 def test_a_pod_that_is_bound_by_another_claim_goes_where_that_is() -> None:
     story = a_run()
-    story.tell(a_claim("far"), a_foreign_allocation("far", "n3", "d4")).decide()
+    far = a_foreign_allocation("far", "n3", "d4")
+    far = replace(far, allocation=replace(far.allocation, node_selector=one_node("n3")))
+    story.tell(a_claim("far"), far).decide()
     story.tell(*a_newcomer(story, 0)).decide()
     story.tell(*a_newcomer(story, 0, "far"))
     assert list(placed(decided_as_by_a_new_allocator(story)).values()) == ["n3"]
