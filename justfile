@@ -1,5 +1,8 @@
 # All commands of the project. Call them as ./dev RECIPE.
 
+# Tests start hundreds of processes: each finds its bytecode ready, whatever the shell says of that.
+export PYTHONDONTWRITEBYTECODE := ""
+
 # list the recipes
 default:
     @just --list --unsorted
@@ -13,16 +16,29 @@ up *args:
     @dra up {{args}}
 
 # all checks and tests that run on every change
-test: lint
-    pytest -q
+test: form types-and-suite
 
 # format, lint, types, architecture, generated files
-lint:
+lint: form types
+
+[private]
+form:
     ruff format --check --quiet
     ruff check --quiet
-    mypy
     lint-imports --no-logo
     python docs/generate.py --check
+
+[private]
+types:
+    mypy
+
+[private]
+suite:
+    pytest -q -n auto --dist worksteal
+
+[parallel]
+[private]
+types-and-suite: types suite
 
 # rewrite what can be rewritten: formatting, simple lint, generated docs
 fix:

@@ -15,16 +15,21 @@ from dra_shared.runtime.lease import BUCKET
 
 @asynccontextmanager
 async def a_part(
-    module: str, server: NatsServer, name: str, **settings: str
+    module: str, server: NatsServer, name: str, *, errors: int | None = None, **settings: str
 ) -> AsyncIterator[asyncio.subprocess.Process]:
-    """One instance of a part, started now; killed on leaving if it did not end before."""
+    """One instance of a part, started now; killed on leaving if it did not end before.
+
+    `errors`: where its log goes, such as PIPE.
+    """
     environment = os.environ | {
         "NATS_URL": server.url,
         "HTTP_PORT": "-1",
         "INSTANCE": name,
         **settings,
     }
-    process = await asyncio.create_subprocess_exec(sys.executable, "-m", module, env=environment)
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", module, env=environment, stderr=errors
+    )
     try:
         yield process
     finally:

@@ -4,11 +4,12 @@ import socket
 import subprocess
 import sysconfig
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from dra_cli.local.ports import LOCALHOST, free_ports
+from dra_cli.local.ports import LOCALHOST, hold_ports
 
 BINARY = Path(sysconfig.get_path("scripts")) / "nats-server"
 
@@ -19,7 +20,8 @@ class NatsServer:
     def __init__(self, folder: Path, *, port: int = 0, more: str = "") -> None:
         """`more`: what else its configuration says."""
         self.folder = folder
-        self.port = port or free_ports(1)[0]
+        self._held = ExitStack()
+        self.port = port or hold_ports(1, self._held)[0]
         self.url = f"nats://{LOCALHOST}:{self.port}"
         self._more = more
         self._process: subprocess.Popen[bytes] | None = None
@@ -35,6 +37,7 @@ class NatsServer:
         at: TracebackType | None,
     ) -> None:
         self.kill()
+        self._held.close()
 
     def start(self) -> None:
         """Starts the server, on the same port and data as before, and waits until it listens."""
@@ -70,7 +73,8 @@ class NatsCluster:
     """Three servers that keep three copies of each stream."""
 
     def __init__(self, folder: Path) -> None:
-        ports = free_ports(6)
+        self._held = ExitStack()
+        ports = hold_ports(6, self._held)
         routes = [f"{LOCALHOST}:{port}" for port in ports[:3]]
         urls = ", ".join(f'"nats://{route}"' for route in routes)
         self.servers = [
@@ -97,3 +101,4 @@ class NatsCluster:
     ) -> None:
         for server in self.servers:
             server.kill()
+        self._held.close()

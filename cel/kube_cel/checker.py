@@ -8,11 +8,12 @@ type of the whole expression are checked in ``validation``.
 from typing import Final
 
 from kube_cel.checked import Checked, Resolution, Scope
-from kube_cel.declarations import Function, Overload
+from kube_cel.declarations import Function
 from kube_cel.errors import ExpressionFault
 from kube_cel.faults import field_mismatch, mismatch, no_overload, undeclared
-from kube_cel.inference import Inference, instantiated, less_specific
+from kube_cel.inference import Inference, less_specific
 from kube_cel.messages import ENUM_VALUES, MESSAGES
+from kube_cel.overloads import Wanted, meaning
 from kube_cel.parts import field_type, loop_variable_types, optional_field_type
 from kube_cel.syntax import (
     Call,
@@ -36,8 +37,8 @@ from kube_cel.types import (
     NULL,
     STRING,
     UINT,
-    Kind,
     Type,
+    is_ground,
     is_optional,
     list_of,
     map_of,
@@ -61,8 +62,10 @@ def check(root: Node, scope: Scope) -> Checked:
     """The tree with its types. Raises ``ExpressionFault`` where they do not fit."""
     checker = Checker(scope)
     checker.check(root)
-    resolve = checker.inference.resolved
-    types = {number: resolve(type_, rest_dyn=True) for number, type_ in checker.types.items()}
+    types = checker.types
+    if not all(map(is_ground, types.values())):
+        resolve = checker.inference.resolved
+        types = {number: resolve(type_, rest_dyn=True) for number, type_ in types.items()}
     return Checked(root, types, checker.calls, checker.constants)
 
 
@@ -188,38 +191,12 @@ class Checker:
         self, node: Call, function: Function, args: tuple[Type, ...], *, qualified: bool = False
     ) -> Type:
         member = node.target is not None and not qualified
-        overloads: list[Overload] = []
-        result: Type | None = None
-        for overload in function.overloads:
-            if overload.member is not member:
-                continue
-            matched = self._match(overload, args)
-            if matched is None:
-                continue
-            overloads.append(overload)
-            if result is None:
-                result = matched
-            elif result.kind is not Kind.DYN and matched != result:
-                result = DYN
-        if result is None:
+        found = meaning(Wanted(function, args, member, qualified), self.inference)
+        if found is None:
             shown = [self.inference.resolved(arg, rest_dyn=True) for arg in args]
             raise no_overload(node, function.name, shown, member=member)
-        self.calls[node.id] = Resolution(function, tuple(overloads), qualified)
-        return result
-
-    def _match(self, overload: Overload, args: tuple[Type, ...]) -> Type | None:
-        """The result type if the arguments fit."""
-        infer = self.inference
-        wanted = overload.params
-        if len(wanted) != len(args):
-            if overload.id not in _VARIADIC:
-                return None
-            wanted = wanted[:1] * len(args)
-        variables: dict[Type, Type] = {}
-        params = tuple(instantiated(param, variables, infer) for param in wanted)
-        if not infer.assignable(args, params):
-            return None
-        return infer.resolved(instantiated(overload.result, variables, infer))
+        self.calls[node.id] = found.resolution
+        return found.result
 
     def _list(self, node: ListLiteral) -> Type:
         element: Type | None = None
@@ -292,4 +269,3 @@ class Checker:
 
 _MAX_WEIGHT: Final = 1_000
 """Maps of maps to maps double their type with each level; no one means that."""
-_VARIADIC: Final = frozenset({"logical_and", "logical_or"})

@@ -2,6 +2,8 @@
 
 from typing import Final, NoReturn
 
+import msgspec
+
 from kube_cel.errors import ExpressionFault
 from kube_cel.lexer import Token, TokenKind
 
@@ -9,28 +11,37 @@ KEYWORDS: Final = {"true": True, "false": False, "null": None}
 
 
 class Cursor:
-    """Where the parser stands. The last token is of kind END and is never passed."""
+    """
+    Where the parser stands: ``token`` comes next, and ``text`` is its text.
+
+    The last token is of kind END and is never passed.
+    """
+
+    __slots__ = ("_position", "_tokens", "text", "token")
 
     def __init__(self, tokens: list[Token]) -> None:
-        self.tokens = tokens
-        self.position = 0
+        self._tokens = tokens
+        self._position = 0
+        self.token = tokens[0]
+        self.text = self.token.text
 
-    @property
-    def text(self) -> str:
-        """The text of the token that comes next."""
-        return self.tokens[self.position].text
+    def ahead(self, count: int) -> Token:
+        """The token that comes so many after the next one."""
+        return self._tokens[self._position + count]
 
-    def advance(self) -> Token:
-        """Take the next token."""
-        token = self.tokens[self.position]
-        self.position += 1
-        return token
+    def advance(self, count: int = 1) -> Token:
+        """Take so many tokens; the first of them."""
+        taken = self.token
+        self._position += count
+        self.token = self._tokens[self._position]
+        self.text = self.token.text
+        return taken
 
     def skip(self, text: str) -> bool:
         """Take the next token if it reads so; whether it did."""
-        if self.tokens[self.position].text != text:
+        if self.text != text:
             return False
-        self.position += 1
+        self.advance()
         return True
 
     def expect(self, text: str) -> None:
@@ -40,18 +51,17 @@ class Cursor:
 
     def name(self) -> Token:
         """Take the next token, which must be a name and no keyword."""
-        token = self.tokens[self.position]
+        token = self.token
         if token.kind is not TokenKind.NAME or token.text in KEYWORDS or token.text == "in":
             self.unexpected("IDENTIFIER")
         return self.advance()
 
     def field(self) -> Token:
         """Take the next token, which must be a name, in backquotes or not."""
-        token = self.tokens[self.position]
-        if token.kind is not TokenKind.QUOTED_NAME:
+        if self.token.kind is not TokenKind.QUOTED_NAME:
             return self.name()
-        self.position += 1
-        return token._replace(text=token.text[1:-1])
+        token = self.advance()
+        return msgspec.structs.replace(token, text=token.text[1:-1])
 
     def closes(self, bracket: str, *, after_first: bool) -> bool:
         """Step over what stands between elements; True behind the closing bracket."""
@@ -67,7 +77,7 @@ class Cursor:
 
     def unexpected(self, wanted: str) -> NoReturn:
         """Refuse the next token."""
-        token = self.tokens[self.position]
+        token = self.token
         raise ExpressionFault(
             token.offset, f"Syntax error: mismatched input '{token.text}' expecting {wanted}"
         )

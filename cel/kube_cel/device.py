@@ -23,9 +23,9 @@ class Device:
     """
     One device as a selector sees it. It keeps the maps it is given: do not change them.
 
-    ``attributes`` and ``capacity`` are by domain, then by identifier. An
-    ``allow_multiple_allocations`` that is not set reads as false. ``ordinary`` tells that no
-    attribute is so long that going through it could come near a cost limit.
+    ``attributes`` and ``capacity`` are by ``qualified`` name. An ``allow_multiple_allocations``
+    that is not set reads as false. ``ordinary`` tells that no attribute is so long that going
+    through it could come near a cost limit.
     """
 
     __slots__ = ("_fields", "attributes", "capacity", "driver", "multiple", "ordinary")
@@ -33,8 +33,8 @@ class Device:
     def __init__(
         self,
         driver: str,
-        attributes: dict[str, dict[str, Attribute]],
-        capacity: dict[str, dict[str, Quantity]],
+        attributes: dict[str, Attribute],
+        capacity: dict[str, Quantity],
         *,
         allow_multiple_allocations: bool | None = None,
     ) -> None:
@@ -42,9 +42,7 @@ class Device:
         self.attributes = attributes
         self.capacity = capacity
         self.multiple = bool(allow_multiple_allocations)
-        self.ordinary = all(
-            _is_ordinary(value) for values in attributes.values() for value in values.values()
-        )
+        self.ordinary = all(map(_is_ordinary, attributes.values()))
         self._fields: dict[str, object] | None = None
 
     @property
@@ -53,11 +51,25 @@ class Device:
         if self._fields is None:
             self._fields = {
                 "driver": self.driver,
-                "attributes": DomainMap(self.attributes),
-                "capacity": DomainMap(self.capacity),
+                "attributes": _by_domain(self.attributes),
+                "capacity": _by_domain(self.capacity),
                 "allowMultipleAllocations": self.multiple,
             }
         return self._fields
+
+
+def qualified(domain: str, identifier: str) -> str:
+    """The name of an attribute or capacity with its domain, always the same object."""
+    return intern(f"{domain}/{identifier}")
+
+
+def _by_domain(values: Mapping[str, object]) -> DomainMap:
+    """Values by domain, then by identifier; no domain has a slash."""
+    domains: dict[str, dict[str, object]] = {}
+    for name, value in values.items():
+        domain, _, identifier = name.partition("/")
+        domains.setdefault(domain, {})[identifier] = value
+    return DomainMap(domains)
 
 
 def _is_ordinary(value: Attribute) -> bool:
@@ -81,36 +93,28 @@ def device_from(
     have a few of them, and what they share stays in the processor's caches.
     """
     driver = intern(driver)
-    by_domain: dict[str, dict[str, Attribute]] = {}
+    values: dict[str, Attribute] = {}
     for name, attribute in attributes.items():
-        domain, identifier = _qualified(name, driver)
         try:
-            by_domain.setdefault(domain, {})[identifier] = _value(attribute)
+            values[_qualified(name, driver)] = _value(attribute)
         except EvaluationError as error:
             raise EvaluationError(f"attribute {name}: {error.message}") from error
     amounts = tuple((name, str(amount["value"])) for name, amount in capacity.items())
     return Device(
         driver,
-        by_domain,
+        values,
         _capacities(driver, amounts),
         allow_multiple_allocations=allow_multiple_allocations,
     )
 
 
 @lru_cache(maxsize=_SHARED)
-def _capacities(
-    driver: str, amounts: tuple[tuple[str, str], ...]
-) -> dict[str, dict[str, Quantity]]:
-    by_domain: dict[str, dict[str, Quantity]] = {}
-    for name, text in amounts:
-        domain, identifier = _qualified(name, driver)
-        by_domain.setdefault(domain, {})[identifier] = parse_quantity(text)
-    return by_domain
+def _capacities(driver: str, amounts: tuple[tuple[str, str], ...]) -> dict[str, Quantity]:
+    return {_qualified(name, driver): parse_quantity(text) for name, text in amounts}
 
 
-def _qualified(name: str, driver: str) -> tuple[str, str]:
-    domain, slash, identifier = name.partition("/")
-    return (intern(domain), intern(identifier)) if slash else (driver, intern(name))
+def _qualified(name: str, driver: str) -> str:
+    return intern(name) if "/" in name else qualified(driver, name)
 
 
 def _value(attribute: Mapping[str, Any]) -> Attribute:

@@ -1,43 +1,38 @@
 """
-The fast way: a selector as one Python expression, for those that run on many devices.
+The fast way: a selector as one Python expression in a loop over devices.
 
-Only for what needs no loop and can never come near the cost limit, and it counts no cost.
-Whatever does not fit while it runs (a missing key, a value of another type) raises, and the
-exact way is asked. So it may only answer True or False, and only what the exact way would.
+Only for what needs no loop of its own and can never come near the cost limit, and it counts no
+cost. Whatever does not fit while it runs (a missing key, a value of another type) raises, and
+the exact way is asked. So it may only answer True or False, and only what the exact way would.
 """
 
 from collections.abc import Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
+from kube_cel.answers import Answers
 from kube_cel.checked import Checked
-from kube_cel.device import Device
+from kube_cel.device import qualified
 from kube_cel.errors import EvaluationError
 from kube_cel.evaluation.calls import implementation
-from kube_cel.evaluation.frame import Expired
 from kube_cel.evaluation.membership import member_key
 from kube_cel.projection import Path, path_of
 from kube_cel.syntax import Call, Comprehension, ListLiteral, Literal, Node, Select
 from kube_cel.types import BOOL, QUANTITY
 from kube_cel.values.equality import equal
-from kube_cel.values.maps import EMPTY
 from kube_cel.values.quantity import Quantity
 
-
-class Matches(Protocol):
-    """Whether a device fits. Raises ``EvaluationError`` if there is no answer."""
-
-    def __call__(self, device: Device, /, *, expired: Expired | None = None) -> bool:
-        """See the class."""
-
-
 _FUNCTION: Final = """\
-def matches(d, *, expired=None):
-    try:
-        if d.ordinary:
-            return {code}
-    except trouble:
-        pass
-    return exactly(d, expired=expired)
+def answers(devices, otherwise):
+    found = []
+    for d in devices:
+        try:
+            if d.ordinary:
+                found.append({code})
+                continue
+        except trouble:
+            pass
+        found.append(otherwise(d))
+    return found
 """
 _TROUBLE: Final = (EvaluationError, LookupError, TypeError, AttributeError, ValueError)
 """What a generated expression raises where it does not fit."""
@@ -45,7 +40,7 @@ _MAX_TEXT: Final = 2_048
 _MAX_CODE: Final = 8_192
 _MAX_BRACKETS: Final = 180
 """Python reads no more than 200 inside one another; counting all of them is close enough."""
-_DOMAINS: Final = {"attributes": "d.attributes", "capacity": "d.capacity"}
+_MAPS: Final = {"attributes": "d.attributes", "capacity": "d.capacity"}
 _DRIVER: Final = "d.driver"
 """Always a text."""
 _FIELDS: Final = {"driver": _DRIVER, "allowMultipleAllocations": "d.multiple"}
@@ -80,8 +75,8 @@ class UnsupportedError(Exception):
     """The expression is not one that the fast way can take."""
 
 
-def generate(text: str, checked: Checked, exactly: Matches) -> Matches | None:
-    """The fast way for an expression that goes another way exactly; None if it has none."""
+def generate(text: str, checked: Checked) -> Answers | None:
+    """The fast way for an expression, None if it has none."""
     if len(text) > _MAX_TEXT:
         return None
     generator = _Generator(checked)
@@ -91,10 +86,10 @@ def generate(text: str, checked: Checked, exactly: Matches) -> Matches | None:
         return None
     if len(code) > _MAX_CODE or code.count("(") > _MAX_BRACKETS:
         return None
-    scope = generator.names | {"trouble": _TROUBLE, "exactly": exactly}
+    scope = generator.names | {"trouble": _TROUBLE}
     exec(_FUNCTION.format(code=code), scope)  # noqa: S102 - made of our own templates and constants
-    matches: Matches = scope["matches"]
-    return matches
+    answers: Answers = scope["answers"]
+    return answers
 
 
 class _Generator:
@@ -103,7 +98,7 @@ class _Generator:
     def __init__(self, checked: Checked) -> None:
         self._checked = checked
         self._variables = 0
-        self.names: dict[str, Any] = {"equal": equal, "no": _no, "EMPTY": EMPTY}
+        self.names: dict[str, Any] = {"equal": equal, "no": _no}
 
     def boolean(self, node: Node, bound: dict[str, Path | None]) -> str:
         """Code for a node that has to be true or false."""
@@ -117,12 +112,12 @@ class _Generator:
         """Code for a node. Raises ``UnsupportedError`` for what has no fast way."""
         path = path_of(node, bound, strict=True)
         if path is not None and not (isinstance(node, Select) and node.test_only):
-            return _read(path)
+            return self._read(path)
         match node:
             case Literal(value=value):
                 return self._constant(value)
             case Select(operand=operand, field=field, test_only=True):
-                return f"({field!r} in {_domain(path_of(operand, bound, strict=True))})"
+                return self._presence(path_of(operand, bound, strict=True), field)
             case Call():
                 return self._call(node, bound)
             case Comprehension() if node.is_bind:
@@ -161,11 +156,11 @@ class _Generator:
         a, b = self.code(left, bound), self.code(right, bound)
         if isinstance(right, Literal) and right.value.__class__ is str:
             name = self._variable()
-            otherwise = f"{name}.__class__ is not str and equal({name}, {b})"
+            otherwise = f"type({name}) is not str and equal({name}, {b})"
             return f"({a} == {b})" if a == _DRIVER else f"(({name} := {a}) == {b} or {otherwise})"
         if isinstance(right, Literal) and right.value.__class__ in (int, bool):
             name, kind = self._variable(), right.value.__class__.__name__
-            return f"({name} == {b} if ({name} := {a}).__class__ is {kind} else equal({name}, {b}))"
+            return f"({name} == {b} if type({name} := {a}) is {kind} else equal({name}, {b}))"
         if self._checked.type(left) == QUANTITY and isinstance(self.names.get(b), Quantity):
             return f"({a}.amount == {self._member(b, 'amount')})"
         return f"equal({a}, {b})"
@@ -175,7 +170,7 @@ class _Generator:
         if path is not None:
             if not isinstance(element, Literal) or not isinstance(element.value, str):
                 raise UnsupportedError
-            return f"({element.value!r} in {_domain(path)})"
+            return self._presence(path, element.value)
         if not isinstance(container, ListLiteral) or not container.elements:
             raise UnsupportedError
         if not all(
@@ -186,7 +181,7 @@ class _Generator:
         members = self._name(values)
         name, key = self._variable(), self._name(member_key)
         return (
-            f"({name} in {members} if ({name} := {self.code(element, bound)}).__class__ is str "
+            f"({name} in {members} if type({name} := {self.code(element, bound)}) is str "
             f"else {key}({name}) in {members})"
         )
 
@@ -196,8 +191,8 @@ class _Generator:
                 target=Call(function="_?._" | "_[?_]", args=(base, Literal(value=str(key)))),
                 args=(Literal(value=value),),
             ):
-                domain = _domain(path_of(base, bound, strict=True))
-                return f"{domain}.get({key!r}, {self._constant(value)})"
+                values, name = self._leaf(path_of(base, bound, strict=True), key)
+                return f"{values}.get({name}, {self._constant(value)})"
             case _:
                 raise UnsupportedError
 
@@ -223,7 +218,7 @@ class _Generator:
             name = self._variable()
             return (
                 f"({name} {comparison} {codes[1]} "
-                f"if ({name} := {codes[0]}).__class__ is int "
+                f"if type({name} := {codes[0]}) is int "
                 f"else {self._name(implement)}({name}, {codes[1]}))"
             )
         return f"{self._name(implement)}({', '.join(codes)})"
@@ -259,6 +254,28 @@ class _Generator:
         except AttributeError as error:
             raise UnsupportedError from error
 
+    def _read(self, path: Path) -> str:
+        match path:
+            case (field,) if field in _FIELDS:
+                return _FIELDS[field]
+            case (*domain, key):
+                values, name = self._leaf(tuple(domain), key)
+                return f"{values}[{name}]"
+            case _:
+                raise UnsupportedError
+
+    def _presence(self, domain: Path | None, key: str) -> str:
+        values, name = self._leaf(domain, key)
+        return f"({name} in {values})"
+
+    def _leaf(self, domain: Path | None, key: str) -> tuple[str, str]:
+        """Code for the map in which an attribute or capacity is, and for its key."""
+        match domain:
+            case (kind, name) if kind in _MAPS and "/" not in name:
+                return _MAPS[kind], self._name(qualified(name, key))
+            case _:
+                raise UnsupportedError
+
     def _constant(self, value: object) -> str:
         if value is None or value.__class__ in (bool, int, str):
             return f"({value!r})"
@@ -276,24 +293,6 @@ class _Generator:
 
 def _is_int(node: Node) -> bool:
     return isinstance(node, Literal) and node.value.__class__ is int
-
-
-def _read(path: Path) -> str:
-    match path:
-        case (field,) if field in _FIELDS:
-            return _FIELDS[field]
-        case (kind, domain, key) if kind in _DOMAINS:
-            return f"{_DOMAINS[kind]}[{domain!r}][{key!r}]"
-        case _:
-            raise UnsupportedError
-
-
-def _domain(path: Path | None) -> str:
-    match path:
-        case (kind, domain) if kind in _DOMAINS:
-            return f"{_DOMAINS[kind]}.get({domain!r}, EMPTY)"
-        case _:
-            raise UnsupportedError
 
 
 def _no() -> object:

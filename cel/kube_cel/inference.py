@@ -4,7 +4,7 @@ Which type may stand where another is wanted, and what that says about type vari
 Any and dyn fit everywhere; null fits every object; the rest must agree in shape.
 """
 
-from kube_cel.types import DYN, Kind, Type
+from kube_cel.types import DYN, Kind, Type, is_ground
 
 _WILD = frozenset({Kind.DYN, Kind.ANY, Kind.ERROR})
 _NULLABLE = frozenset({Kind.OPAQUE, Kind.OBJECT, Kind.NULL})
@@ -44,7 +44,7 @@ class Inference:
             if known is not None:
                 return self.resolved(known, rest_dyn=rest_dyn)
             return DYN if rest_dyn else type_
-        if not type_.params:
+        if is_ground(type_):
             return type_
         params = tuple(self.resolved(param, rest_dyn=rest_dyn) for param in type_.params)
         return type_ if params == type_.params else Type(type_.kind, type_.name, params)
@@ -130,7 +130,7 @@ def instantiated(type_: Type, variables: dict[Type, Type], inference: Inference)
         if type_ not in variables:
             variables[type_] = inference.fresh()
         return variables[type_]
-    if not type_.params:
+    if is_ground(type_):
         return type_
     params = tuple(instantiated(param, variables, inference) for param in type_.params)
     return Type(type_.kind, type_.name, params)

@@ -6,7 +6,9 @@ Knows characters only: which token may follow which is the parser's business.
 
 import re
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from kube_cel.errors import ExpressionFault
 
@@ -25,7 +27,7 @@ class TokenKind(StrEnum):
     END = "end"
 
 
-class Token(NamedTuple):
+class Token(msgspec.Struct, frozen=True, gc=False):
     """One token and where it starts, in code points."""
 
     kind: TokenKind
@@ -47,8 +49,8 @@ def _quoted(quote: str) -> str:
 
 _STRING: Final = rf"(?:{_quoted(chr(34))}|{_quoted(chr(39))})"
 _TOKEN: Final = re.compile(
-    r"(?P<skip>(?:[\t \r\n\f]|//[^\n]*)+)"
-    r"|(?P<float>[0-9]+\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+"
+    r"(?:[\t \r\n\f]+|//[^\n]*)*+(?:"
+    r"(?P<float>[0-9]+\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+"
     r"|\.[0-9]+(?:[eE][+-]?[0-9]+)?)"
     r"|(?P<uint>0x[0-9a-fA-F]+[uU]|[0-9]+[uU])"
     r"|(?P<int>0x[0-9a-fA-F]+|[0-9]+)"
@@ -57,7 +59,11 @@ _TOKEN: Final = re.compile(
     r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
     r"|(?P<quoted>`[A-Za-z0-9_.\-/ ]+`)"
     r"|(?P<operator>&&|\|\||[=!<>]=|[-+*/%!<>?:.,()\[\]{}])"
+    r"|(?P<end>\Z)"
+    r"|(?P<wrong>))"
 )
+"""What separates tokens, then one token; ``wrong`` where none begins."""
+_KINDS: Final = {kind.value: kind for kind in TokenKind}
 
 
 def tokenize(text: str) -> list[Token]:
@@ -67,23 +73,17 @@ def tokenize(text: str) -> list[Token]:
     Raises ``ExpressionFault`` at the first character that begins no token.
     """
     tokens: list[Token] = []
-    position, end = 0, len(text)
-    match_at = _TOKEN.match
-    kinds = _KINDS
-    while position < end:
-        found = match_at(text, position)
-        if found is None:
+    for found in _TOKEN.finditer(text):
+        group = found.lastgroup or "wrong"
+        kind = _KINDS.get(group)
+        if kind is None:
+            position = found.end()
             raise ExpressionFault(
                 position, f"Syntax error: token recognition error at: '{text[position]}'"
             )
-        kind = kinds.get(found.lastgroup)
-        if kind is not None:
-            tokens.append(Token(kind, found[0], position))
-        position = found.end()
-    tokens.append(Token(TokenKind.END, "<EOF>", end))
+        if kind is TokenKind.END:
+            break
+        token = found[group]
+        tokens.append(Token(kind, token, found.end() - len(token)))
+    tokens.append(Token(TokenKind.END, "<EOF>", len(text)))
     return tokens
-
-
-_KINDS: Final[dict[str | None, TokenKind]] = {
-    kind.value: kind for kind in TokenKind if kind is not TokenKind.END
-}

@@ -7,8 +7,11 @@ another, and how many operators and members may be chained.
 
 from typing import Final
 
+import msgspec
+
 from kube_cel import literals, macros, syntax
 from kube_cel.cursor import KEYWORDS, Cursor
+from kube_cel.depths import Depths
 from kube_cel.errors import ExpressionFault
 from kube_cel.lexer import Token, TokenKind, tokenize
 from kube_cel.stack import make_room
@@ -23,19 +26,24 @@ _RESERVED: Final = frozenset(
         *("let", "loop", "package", "namespace", "return", "var", "void", "while"),
     )
 )
+_LOOSEST: Final = 1
+_JUNCTION: Final = 2
+"""Operators up to this strength join any number of terms into one call."""
 _OPERATORS: Final = {
-    "==": (1, "_==_"),
-    "!=": (1, "_!=_"),
-    "<": (1, "_<_"),
-    "<=": (1, "_<=_"),
-    ">": (1, "_>_"),
-    ">=": (1, "_>=_"),
-    "in": (1, "@in"),
-    "+": (2, "_+_"),
-    "-": (2, "_-_"),
-    "*": (3, "_*_"),
-    "/": (3, "_/_"),
-    "%": (3, "_%_"),
+    "||": (1, "_||_"),
+    "&&": (2, "_&&_"),
+    "==": (3, "_==_"),
+    "!=": (3, "_!=_"),
+    "<": (3, "_<_"),
+    "<=": (3, "_<=_"),
+    ">": (3, "_>_"),
+    ">=": (3, "_>=_"),
+    "in": (3, "@in"),
+    "+": (4, "_+_"),
+    "-": (4, "_-_"),
+    "*": (5, "_*_"),
+    "/": (5, "_/_"),
+    "%": (5, "_%_"),
 }
 _OPENING: Final = frozenset("([{?")
 _CLOSING: Final = frozenset(")]}")
@@ -75,72 +83,70 @@ class Parser:
 
     def __init__(self, tokens: list[Token]) -> None:
         self._at = Cursor(tokens)
+        self._brackets = _deepest_bracket(tokens)
         self._nesting = 0
         self._new = macros.NodeMaker()
-        self._chained: dict[int, int] = {}
+        self._depths = Depths()
 
     def parse(self) -> Node:
         """The whole text as one expression."""
-        brackets = _deepest_bracket(self._at.tokens)
-        make_room(brackets)
+        make_room(self._brackets)
         node = self._expression()
-        self._at.expect("<EOF>")
-        make_room(brackets + max(self._chained.values(), default=0))
+        if self._at.token.kind is not TokenKind.END:
+            self._at.unexpected("'<EOF>'")
+        make_room(self._brackets + self._depths.deepest)
         return node
 
     def _expression(self) -> Node:
         self._nesting += 1
         if self._nesting > MAX_NESTING:
             raise ExpressionFault(-1, f"expression recursion limit exceeded: {MAX_NESTING}")
-        node = self._junction("||", "_||_")
+        node = self._binary(_LOOSEST)
         if self._at.text == "?":
             offset = self._at.advance().offset
-            chosen = self._junction("||", "_||_")
+            chosen = self._binary(_LOOSEST)
             self._at.expect(":")
             other = self._expression()
-            node = self._chain(self._new.call(offset, "_?_:_", node, chosen, other))
+            node = self._depths.chained(self._new.call(offset, "_?_:_", node, chosen, other))
         self._nesting -= 1
         return node
 
-    def _junction(self, operator: str, function: str) -> Node:
-        terms = [self._term(operator)]
-        offset = -1
-        while self._at.text == operator:
-            offset = self._at.advance().offset
-            terms.append(self._term(operator))
-        if len(terms) == 1:
-            return terms[0]
-        return self._noted(self._new.call(offset, function, *terms))
-
-    def _term(self, operator: str) -> Node:
-        return self._junction("&&", "_&&_") if operator == "||" else self._binary(1)
-
     def _binary(self, floor: int) -> Node:
+        """Operands joined by operators that bind at least as tightly as the floor."""
         left = self._unary()
         while True:
             strength, function = _OPERATORS.get(self._at.text, _NOT_AN_OPERATOR)
-            if strength < floor or strength == 0:
+            if strength < floor:
                 return left
+            if strength <= _JUNCTION:
+                left = self._junction(left, strength, function)
+            else:
+                offset = self._at.advance().offset
+                right = self._binary(strength + 1)
+                left = self._depths.chained(self._new.call(offset, function, left, right))
+
+    def _junction(self, first: Node, strength: int, function: str) -> Node:
+        terms, offset, operator = [first], -1, self._at.text
+        while self._at.text == operator:
             offset = self._at.advance().offset
-            right = self._binary(strength + 1)
-            left = self._chain(self._new.call(offset, function, left, right))
+            terms.append(self._binary(strength + 1))
+        return self._depths.joined(self._new.call(offset, function, *terms))
 
     def _unary(self) -> Node:
         sign = self._at.text
         if sign not in ("!", "-") or self._at_negative_number():
             return self._member(self._primary())
-        offset, count = self._at.tokens[self._at.position].offset, 0
+        offset, count = self._at.token.offset, 0
         while self._at.skip(sign):
             count += 1
         operand = self._member(self._primary())
         if count % 2 == 0:
             return operand
         function = "!_" if sign == "!" else "-_"
-        return self._noted(self._new.call(offset, function, operand))
+        return self._depths.joined(self._new.call(offset, function, operand))
 
     def _at_negative_number(self) -> bool:
-        at = self._at
-        return at.text == "-" and at.tokens[at.position + 1].kind in _NUMBERS
+        return self._at.text == "-" and self._at.ahead(1).kind in _NUMBERS
 
     def _member(self, node: Node) -> Node:
         while True:
@@ -157,23 +163,22 @@ class Parser:
         name = self._at.field()
         if optional:
             field = self._new.literal(name.offset, name.text)
-            return self._chain(self._new.call(dot.offset, "_?._", operand, field))
-        quoted = self._at.tokens[self._at.position - 1].kind is TokenKind.QUOTED_NAME
-        if quoted or self._at.text != "(":
-            return self._chain(Select(self._new.next_id(), dot.offset, operand, name.text))
+            return self._depths.chained(self._new.call(dot.offset, "_?._", operand, field))
+        if name.kind is TokenKind.QUOTED_NAME or self._at.text != "(":
+            return self._depths.chained(Select(self._new.next_id(), dot.offset, operand, name.text))
         opening = self._at.advance()
         arguments = self._arguments()
         call = Call(self._new.next_id(), opening.offset, name.text, arguments, operand)
-        return self._limited(macros.expand(call, self._new), 1 + self._deepest(call))
+        return self._depths.chained(call, macros.expand(call, self._new))
 
     def _indexed(self, operand: Node, bracket: Token) -> Node:
         function = "_[?_]" if self._at.skip("?") else "_[_]"
         index = self._expression()
         self._at.expect("]")
-        return self._chain(self._new.call(bracket.offset, function, operand, index))
+        return self._depths.chained(self._new.call(bracket.offset, function, operand, index))
 
     def _primary(self) -> Node:
-        token = self._at.tokens[self._at.position]
+        token = self._at.token
         match token.kind:
             case TokenKind.NAME:
                 return self._named(self._at.advance())
@@ -198,7 +203,7 @@ class Parser:
                 return self._map(token)
             case ".":
                 name = self._at.name()
-                return self._named(name._replace(text=f".{name.text}"))
+                return self._named(msgspec.structs.replace(name, text=f".{name.text}"))
             case _:
                 number = literals.literal_value(self._at.advance(), negative=True)
                 return self._new.literal(token.offset, number)
@@ -220,19 +225,20 @@ class Parser:
         name = token.text.removeprefix(".")
         call = Call(self._new.next_id(), opening.offset, name, arguments)
         expanded = macros.expand(call, self._new) if name is token.text else call
-        return self._limited(expanded, self._deepest(call))
+        return self._depths.joined(call, expanded)
 
     def _message_name(self, first: Token) -> str | None:
         """``a.b`` if what follows is ``a.b{``; the position then stands at the brace."""
-        tokens, position, parts = self._at.tokens, self._at.position, [first.text]
-        while tokens[position].text == ".":
-            if tokens[position + 1].kind is not TokenKind.NAME:
+        count, parts = 0, [first.text]
+        while self._at.ahead(count).text == ".":
+            part = self._at.ahead(count + 1)
+            if part.kind is not TokenKind.NAME:
                 return None
-            parts.append(tokens[position + 1].text)
-            position += 2
-        if tokens[position].text != "{":
+            parts.append(part.text)
+            count += 2
+        if self._at.ahead(count).text != "{":
             return None
-        self._at.position = position
+        self._at.advance(count)
         return ".".join(parts)
 
     def _message(self, token: Token, name: str) -> Node:
@@ -244,7 +250,7 @@ class Parser:
             self._at.expect(":")
             fields.append(Field(field, self._expression(), optional))
         node = syntax.MessageLiteral(self._new.next_id(), token.offset, name, tuple(fields))
-        return self._noted(node)
+        return self._depths.joined(node)
 
     def _list(self, bracket: Token) -> Node:
         elements: list[Node] = []
@@ -254,7 +260,7 @@ class Parser:
                 optional.add(len(elements))
             elements.append(self._expression())
         number = self._new.next_id()
-        return self._noted(
+        return self._depths.joined(
             ListLiteral(number, bracket.offset, tuple(elements), frozenset(optional))
         )
 
@@ -265,7 +271,7 @@ class Parser:
             key = self._expression()
             self._at.expect(":")
             entries.append(Entry(key, self._expression(), optional))
-        return self._noted(MapLiteral(self._new.next_id(), brace.offset, tuple(entries)))
+        return self._depths.joined(MapLiteral(self._new.next_id(), brace.offset, tuple(entries)))
 
     def _arguments(self) -> tuple[Node, ...]:
         arguments: list[Node] = []
@@ -276,21 +282,3 @@ class Parser:
             arguments.append(self._expression())
         self._at.expect(")")
         return tuple(arguments)
-
-    def _chain(self, node: Node) -> Node:
-        """Note one more operator or member around the deepest part of this node."""
-        return self._limited(node, 1 + self._deepest(node))
-
-    def _noted(self, node: Node) -> Node:
-        return self._limited(node, self._deepest(node))
-
-    def _deepest(self, node: Node) -> int:
-        known = self._chained
-        return max((known.get(part.id, 0) for part in syntax.children(node)), default=0)
-
-    def _limited(self, node: Node, depth: int) -> Node:
-        if depth > MAX_NESTING:
-            raise ExpressionFault(-1, "max recursion depth exceeded")
-        if depth:
-            self._chained[node.id] = depth
-        return node

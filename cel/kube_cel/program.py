@@ -1,17 +1,18 @@
 """A compiled expression: evaluate it on a device, ask for its costs and what it reads."""
 
-from collections.abc import Hashable
-from functools import cached_property
+from collections.abc import Callable, Collection, Hashable
+from functools import cached_property, partial
 from typing import Final
 
 import msgspec
 
+from kube_cel.answers import Answer, Answers, Seen, ask_each
 from kube_cel.checked import Checked
 from kube_cel.device import Device
 from kube_cel.errors import EvaluationError, NotBooleanError
 from kube_cel.estimate import estimate
 from kube_cel.evaluation.frame import COST_LIMIT, Evaluate, Expired, Failure, Frame
-from kube_cel.generated import Matches, generate
+from kube_cel.generated import generate
 from kube_cel.projection import Leaf, Reader, leaves, readers
 from kube_cel.values import work
 from kube_cel.values.optional import Optional
@@ -42,8 +43,7 @@ class Program:
         self._run = run
         self._slots = slots
         self._asked = 0
-        self.matches: Matches = self._matches_at_first
-        """Whether the device fits. Raises ``EvaluationError`` if the expression has no answer."""
+        self._answers: Answers = ask_each
 
     @cached_property
     def estimated_cost(self) -> int:
@@ -69,14 +69,29 @@ class Program:
             return None
         return tuple([read(device) for read in self._readers])
 
-    def _matches_at_first(self, device: Device, /, *, expired: Expired | None = None) -> bool:
-        self._asked += 1
-        if self._asked >= _OFTEN:
-            exactly = self._matches_exactly
-            self.matches = generate(self.text, self._checked, exactly) or exactly
-        return self._matches_exactly(device, expired=expired)
+    def matches(self, device: Device, *, expired: Expired | None = None) -> bool:
+        """Whether the device fits. Raises ``EvaluationError`` if there is no answer."""
+        exactly = self._matches if expired is None else partial(self._matches, expired=expired)
+        (answer,) = self.answers((device,), exactly)
+        return answer
 
-    def _matches_exactly(self, device: Device, /, *, expired: Expired | None = None) -> bool:
+    def answers(
+        self, devices: Collection[Seen], otherwise: Callable[[Seen], Answer]
+    ) -> list[bool | Answer]:
+        """
+        Whether each device fits, in one go for expressions that are asked often.
+
+        Devices for which the expression has to be evaluated are given to ``otherwise``, which
+        may use ``matches`` and remember what came of it. So are errors that came of reading a
+        device and stand in its place.
+        """
+        if self._asked < _OFTEN:
+            self._asked += len(devices)
+            if self._asked >= _OFTEN:
+                self._answers = generate(self.text, self._checked) or ask_each
+        return self._answers(devices, otherwise)
+
+    def _matches(self, device: Device, *, expired: Expired | None = None) -> bool:
         value = self.evaluate(device, expired=expired).value
         if isinstance(value, Optional) and value.present:
             value = value.value

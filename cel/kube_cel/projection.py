@@ -10,9 +10,9 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
 from kube_cel.checked import Checked
-from kube_cel.device import Device
-from kube_cel.syntax import Call, Comprehension, Ident, Literal, Node, Select, children
-from kube_cel.values.maps import EMPTY
+from kube_cel.device import Device, qualified
+from kube_cel.syntax import Call, Comprehension, Ident, Literal, Node, Select
+from kube_cel.values.maps import DomainMap
 
 Leaf: TypeAlias = tuple[str, ...]
 """("driver",), ("multi",), ("attr", domain, id), ("attr", domain), ("attr",); "cap" likewise."""
@@ -86,7 +86,7 @@ class _Reader:
                 else:
                     self.visit(container, names)
             case _:
-                for child in children(node):
+                for child in node.children:
                     self.visit(child, names)
 
     def _visit_loop(self, node: Comprehension, names: Mapping[str, Path | None]) -> None:
@@ -119,9 +119,11 @@ def _reader(leaf: Leaf) -> Reader:
         case ("multi",):
             return lambda device: device.multiple
         case ("attr", domain, key):
-            return lambda device: _key(device.attributes.get(domain, EMPTY).get(key))
+            name = qualified(domain, key)
+            return lambda device: _key(device.attributes.get(name))
         case ("cap", domain, key):
-            return lambda device: _key(device.capacity.get(domain, EMPTY).get(key))
+            name = qualified(domain, key)
+            return lambda device: _key(device.capacity.get(name))
         case (kind, *rest):
             return lambda device: _key(_whole(device, kind, rest))
         case _:
@@ -130,7 +132,7 @@ def _reader(leaf: Leaf) -> Reader:
 
 def _whole(device: Device, kind: str, rest: list[str]) -> object:
     """All attributes or capacities, or those of one domain."""
-    domains = device.attributes if kind == "attr" else device.capacity
+    domains: Any = device.fields["attributes" if kind == "attr" else "capacity"]
     return domains.get(rest[0]) if rest else domains
 
 
@@ -139,6 +141,6 @@ def _key(value: Any) -> Hashable:
     kind = value.__class__
     if kind is tuple:
         return (kind, *map(_key, value))
-    if kind is dict:
+    if kind is dict or kind is DomainMap:
         return tuple((key, _key(inner)) for key, inner in value.items())
     return (kind, value)

@@ -1,8 +1,12 @@
 """
 The syntax tree: what the parser makes and everything after it reads.
 
-Nodes are immutable and numbered; what a later step learns about a node (its type, the
-overloads that fit it) is kept beside the tree, by number. Macros are already expanded.
+Nodes are immutable and numbered, and ``children`` are those directly below, in the order in
+which they stand; what a later step learns about a node (its type, the overloads that fit it)
+is kept beside the tree, by number. Macros are already expanded.
+
+A tree holds no cycles, so the garbage collector need not look at it (``gc=False``): thousands
+of programs are kept.
 """
 
 from typing import TypeAlias
@@ -17,6 +21,11 @@ class Literal(msgspec.Struct, frozen=True, gc=False):
     offset: int
     value: object
 
+    @property
+    def children(self) -> tuple["Node", ...]:
+        """No node is below."""
+        return ()
+
 
 class Ident(msgspec.Struct, frozen=True, gc=False):
     """A name on its own."""
@@ -25,8 +34,13 @@ class Ident(msgspec.Struct, frozen=True, gc=False):
     offset: int
     name: str
 
+    @property
+    def children(self) -> tuple["Node", ...]:
+        """No node is below."""
+        return ()
 
-class Select(msgspec.Struct, frozen=True):
+
+class Select(msgspec.Struct, frozen=True, gc=False):
     """``operand.field``, or with ``test_only`` the question whether it is there."""
 
     id: int
@@ -35,8 +49,13 @@ class Select(msgspec.Struct, frozen=True):
     field: str
     test_only: bool = False
 
+    @property
+    def children(self) -> tuple["Node", ...]:
+        """The operand."""
+        return (self.operand,)
 
-class Call(msgspec.Struct, frozen=True):
+
+class Call(msgspec.Struct, frozen=True, gc=False):
     """A function, method or operator applied to arguments; ``&&`` and ``||`` take many."""
 
     id: int
@@ -50,8 +69,13 @@ class Call(msgspec.Struct, frozen=True):
         """The target, where there is one, and the arguments."""
         return self.args if self.target is None else (self.target, *self.args)
 
+    @property
+    def children(self) -> tuple["Node", ...]:
+        """The operands."""
+        return self.operands
 
-class ListLiteral(msgspec.Struct, frozen=True):
+
+class ListLiteral(msgspec.Struct, frozen=True, gc=False):
     """``[a, ?b]``; ``optional`` holds the positions of elements that may be absent."""
 
     id: int
@@ -59,8 +83,13 @@ class ListLiteral(msgspec.Struct, frozen=True):
     elements: tuple["Node", ...]
     optional: frozenset[int] = frozenset()
 
+    @property
+    def children(self) -> tuple["Node", ...]:
+        """The elements."""
+        return self.elements
 
-class Entry(msgspec.Struct, frozen=True):
+
+class Entry(msgspec.Struct, frozen=True, gc=False):
     """One ``key: value`` of a map literal, ``?key: value`` if it may be absent."""
 
     key: "Node"
@@ -68,15 +97,20 @@ class Entry(msgspec.Struct, frozen=True):
     optional: bool = False
 
 
-class MapLiteral(msgspec.Struct, frozen=True):
+class MapLiteral(msgspec.Struct, frozen=True, gc=False):
     """``{key: value}``."""
 
     id: int
     offset: int
     entries: tuple[Entry, ...]
 
+    @property
+    def children(self) -> tuple["Node", ...]:
+        """Keys and values in turn."""
+        return tuple(part for entry in self.entries for part in (entry.key, entry.value))
 
-class Field(msgspec.Struct, frozen=True):
+
+class Field(msgspec.Struct, frozen=True, gc=False):
     """One ``name: value`` of a message literal, ``?name: value`` if it may be absent."""
 
     name: str
@@ -84,7 +118,7 @@ class Field(msgspec.Struct, frozen=True):
     optional: bool = False
 
 
-class MessageLiteral(msgspec.Struct, frozen=True):
+class MessageLiteral(msgspec.Struct, frozen=True, gc=False):
     """``Name{field: value}``."""
 
     id: int
@@ -92,8 +126,13 @@ class MessageLiteral(msgspec.Struct, frozen=True):
     name: str
     fields: tuple[Field, ...]
 
+    @property
+    def children(self) -> tuple["Node", ...]:
+        """The values of the fields."""
+        return tuple(field.value for field in self.fields)
 
-class Comprehension(msgspec.Struct, frozen=True):
+
+class Comprehension(msgspec.Struct, frozen=True, gc=False):
     """
     A loop: the accumulator starts as ``init``, ``step`` renews it for each element.
 
@@ -113,6 +152,11 @@ class Comprehension(msgspec.Struct, frozen=True):
     result: "Node"
 
     @property
+    def children(self) -> tuple["Node", ...]:
+        """All parts."""
+        return (self.range, self.init, self.condition, self.step, self.result)
+
+    @property
     def is_bind(self) -> bool:
         """Whether this is only a name for a value."""
         return (
@@ -130,25 +174,6 @@ Node: TypeAlias = (
 
 ACCUMULATOR = "@result"
 """The accumulator of macros: not a name that an expression can write."""
-
-
-def children(node: Node) -> tuple[Node, ...]:
-    """The nodes directly below, in the order in which they stand."""
-    match node:
-        case Select(operand=operand):
-            return (operand,)
-        case Call():
-            return node.operands
-        case ListLiteral(elements=elements):
-            return elements
-        case MapLiteral(entries=entries):
-            return tuple(part for entry in entries for part in (entry.key, entry.value))
-        case MessageLiteral(fields=fields):
-            return tuple(field.value for field in fields)
-        case Comprehension():
-            return (node.range, node.init, node.condition, node.step, node.result)
-        case Literal() | Ident():
-            return ()
 
 
 def qualified_name(node: Node) -> str | None:

@@ -28,7 +28,7 @@ class Kind(StrEnum):
     VARIABLE = "variable"
 
 
-class Type(msgspec.Struct, frozen=True, cache_hash=True):
+class Type(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     """A type: its shape, its name at run time, and its parameters."""
 
     kind: Kind
@@ -99,6 +99,12 @@ def type_of(instance: Type) -> Type:
 def weight(type_: Type) -> int:
     """How many types a type is made of."""
     return 1 + sum(map(weight, type_.params))
+
+
+@lru_cache(maxsize=4_096)
+def is_ground(type_: Type) -> bool:
+    """Whether the type has no variables in it."""
+    return type_.kind is not Kind.VARIABLE and all(map(is_ground, type_.params))
 
 
 def is_optional(candidate: Type) -> bool:

@@ -5,14 +5,14 @@ Rules of the Kubernetes environment on top of CEL's own types.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from kube_cel.checked import Checked
 from kube_cel.errors import EvaluationError, ExpressionFault, NoSuchOverloadError
 from kube_cel.faults import mismatch
 from kube_cel.format_clauses import ACCEPTED, Clause, clauses, refusal
 from kube_cel.library.regex import compiled
-from kube_cel.syntax import Call, ListLiteral, Literal, MapLiteral, Node, children
+from kube_cel.syntax import Call, ListLiteral, Literal, MapLiteral, Node
 from kube_cel.types import Kind, Type, is_optional
 from kube_cel.values.time import SECOND, Timestamp, parse_duration, parse_timestamp
 
@@ -23,16 +23,16 @@ def validate(checked: Checked) -> None:
 
 
 def _validate(checked: Checked, node: Node, seen: set[int], *, mixed: bool) -> None:
-    if node.id in seen:
-        return
     seen.add(node.id)
     if isinstance(node, Call):
-        _validate_call(checked, node)
+        rule = _RULES.get(node.function)
+        if rule is not None:
+            rule(checked, node)
         mixed = mixed or node.function == "format"
     elif not mixed:
         _validate_literal(checked, node)
-    for child in children(node):
-        if child.id in checked.types:
+    for child in node.children:
+        if child.id not in seen and child.id in checked.types:
             _validate(checked, child, seen, mixed=mixed)
 
 
@@ -44,20 +44,6 @@ def _validate_literal(checked: Checked, node: Node) -> None:
             optional = frozenset(i for i, entry in enumerate(node.entries) if entry.optional)
             _same_types(checked, tuple(e.key for e in node.entries), frozenset())
             _same_types(checked, tuple(e.value for e in node.entries), optional)
-        case _:
-            pass
-
-
-def _validate_call(checked: Checked, node: Call) -> None:
-    match node:
-        case Call(function="format"):
-            _formattable(checked, node)
-        case Call(function="matches"):
-            _parsable(node.args[0], compiled, "matches")
-        case Call(function="duration", target=None):
-            _parsable(node.args[0], parse_duration, "duration")
-        case Call(function="timestamp", target=None):
-            _parsable(node.args[0], _timestamp, "timestamp")
         case _:
             pass
 
@@ -92,6 +78,12 @@ def _parsable(node: Node, parse: Callable[[Any], object], function: str) -> None
         raise ExpressionFault(node.offset, f"invalid {function} argument") from None
 
 
+def _first_parsable(_checked: Checked, call: Call) -> None:
+    parse, wants_no_target = _PARSES[call.function]
+    if call.target is None or not wants_no_target:
+        _parsable(call.args[0], parse, call.function)
+
+
 def _formattable(checked: Checked, call: Call) -> None:
     """Clauses of a literal text must fit the elements of a literal list."""
     text, arguments = call.operands[0], call.args[0]
@@ -117,5 +109,18 @@ def _fits(checked: Checked, clause: Clause, argument: Node) -> None:
     if found.kind is not Kind.DYN and found.name not in ACCEPTED[clause.letter]:
         raise refusal(clause, found.name)
     if clause.letter == "s" and isinstance(argument, ListLiteral | MapLiteral):
-        for part in children(argument):
+        for part in argument.children:
             _fits(checked, clause, part)
+
+
+_PARSES: Final[dict[str, tuple[Callable[[Any], object], bool]]] = {
+    "matches": (compiled, False),
+    "duration": (parse_duration, True),
+    "timestamp": (_timestamp, True),
+}
+"""How the first argument of a call is read, and whether only of one without a target."""
+_RULES: Final[dict[str, Callable[[Checked, Call], None]]] = {
+    "format": _formattable,
+    **dict.fromkeys(_PARSES, _first_parsable),
+}
+"""What is checked of a call, by its function."""

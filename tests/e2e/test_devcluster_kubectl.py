@@ -163,10 +163,15 @@ async def test_kubectl_deletes_a_manifest_with_its_namespace(kubectl: Kubectl) -
     assert "demo" not in await kubectl.run("get", "namespaces")
 
 
-async def test_what_is_not_served_is_said(kubectl: Kubectl) -> None:
-    code, said = await kubectl.attempt("apply", "--server-side", "-f", "-", stdin=MANIFEST)
-    assert code == 1
-    assert "application/apply-patch+yaml is not served here" in said
+async def test_kubectl_applies_on_the_servers_side(kubectl_root: Path) -> None:
+    async with a_devcluster(kubectl_root) as kubectl:
+        for _ in range(2):
+            said = await kubectl.run("apply", "--server-side", "-f", "-", stdin=MANIFEST)
+            assert said.count(" serverside-applied") == 5
+            assert "keeps no field managers" in said
+        other = MANIFEST.replace("colour: red", "colour: blue")
+        await kubectl.run("apply", "--server-side", "-f", "-", stdin=other)
+        assert "plain" in await kubectl.run("get", "pods", "-n", "demo", "-l", "colour=blue")
 
 
 async def test_kubectl_shows_what_the_server_refuses(kubectl_root: Path) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 
 import pytest_asyncio
+from contract.kubernetes_api.applying import ApplyPromises
 from contract.kubernetes_api.claims import ClaimPromises
 from contract.kubernetes_api.client import DRA, Api
 from contract.kubernetes_api.pods import PodPromises
@@ -47,6 +48,10 @@ class TestHistory(HistoryPromises):
 
 class TestWrites(WritePromises):
     """See ``WritePromises``."""
+
+
+class TestApply(ApplyPromises):
+    """See ``ApplyPromises``."""
 
 
 class TestClaims(ClaimPromises):

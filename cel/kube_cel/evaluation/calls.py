@@ -44,24 +44,29 @@ _ONE_FOR_ALL: Final = frozenset(
 )
 
 
-class Charge:
-    """What a call is charged: by its arguments, by its result, or 1."""
+class Callee:
+    """What a call runs, and what it is charged: by its arguments, by its result, or 1."""
 
-    __slots__ = ("by_arguments", "by_result")
+    __slots__ = ("by_arguments", "by_result", "implement")
 
-    def __init__(self, resolution: Resolution) -> None:
+    def __init__(self, resolution: Resolution, implement: Implementation) -> None:
         only = resolution.overloads[0] if len(resolution.overloads) == 1 else None
+        self.implement = implement
         self.by_result = None if only is None else only.result_cost
         self.by_arguments = resolution.function.cost
         if only is not None and only.cost is not None:
             self.by_arguments = only.cost
 
-    def apply(self, frame: Frame, implement: Implementation, args: tuple[object, ...]) -> object:
+    def cost(self, args: tuple[object, ...]) -> int:
+        """What the arguments cost."""
+        return 1 if self.by_arguments is None else self.by_arguments(*args)
+
+    def call(self, frame: Frame, args: tuple[object, ...]) -> object:
         """Call and charge; a call that the limit does not allow is not even begun."""
-        amount = 1 if self.by_arguments is None else self.by_arguments(*args)
+        amount = self.cost(args)
         if frame.cost + amount > frame.limit:
             frame.charge(amount)
-        result = _called(implement, args)
+        result = _called(self.implement, args)
         if self.by_result is not None:
             amount = self.by_result(result)
         frame.charge(amount)
@@ -78,20 +83,18 @@ def _called(implement: Implementation, args: tuple[object, ...]) -> object:
         return failed(error)
 
 
-def plan_call(implement: Implementation, charge: Charge, args: tuple[Evaluate, ...]) -> Evaluate:
+def plan_call(callee: Callee, args: tuple[Evaluate, ...]) -> Evaluate:
     """The closure of a call."""
     match args:
         case (argument,):
-            return lambda frame: charge.apply(frame, implement, (argument(frame),))
+            return lambda frame: callee.call(frame, (argument(frame),))
         case (left, right):
-            return lambda frame: charge.apply(frame, implement, (left(frame), right(frame)))
+            return lambda frame: callee.call(frame, (left(frame), right(frame)))
         case _:
-            return plan_variadic(implement, charge, args)
+            return plan_variadic(callee, args)
 
 
-def plan_variadic(
-    implement: Implementation, charge: Charge, args: tuple[Evaluate, ...]
-) -> Evaluate:
+def plan_variadic(callee: Callee, args: tuple[Evaluate, ...]) -> Evaluate:
     """A call that stops at its first failed argument, free of charge unless it is the last."""
     last = len(args) - 1
 
@@ -102,20 +105,18 @@ def plan_variadic(
             if value.__class__ is Failure and position < last:
                 return value
             values.append(value)
-        return charge.apply(frame, implement, tuple(values))
+        return callee.call(frame, tuple(values))
 
     return run
 
 
-def plan_known(
-    implement: Implementation, charge: Charge, args: tuple[object, ...]
-) -> Evaluate | None:
+def plan_known(callee: Callee, args: tuple[object, ...]) -> Evaluate | None:
     """A call whose value is worked out once and charged each time, None if it fails."""
     try:
-        value = implement(*args)
+        value = callee.implement(*args)
     except EvaluationError:
         return None
-    amount = 1 if charge.by_arguments is None else charge.by_arguments(*args)
+    amount = callee.cost(args)
 
     def run(frame: Frame) -> object:
         frame.charge(amount)

@@ -5,17 +5,13 @@ Each link is charged 1, also if it finds nothing; what stands behind a link that
 nothing is not. An optional link makes the rest of the chain optional.
 """
 
-from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from kube_cel.errors import EvaluationError, NoSuchKeyError
 from kube_cel.evaluation.frame import Evaluate, Failure, Frame
 from kube_cel.values.maps import EMPTY, DomainMap, find_key
 from kube_cel.values.numbers import Uint
 from kube_cel.values.optional import ABSENT, NONE, Optional
-
-Link: TypeAlias = Callable[[Frame, Any], object]
-"""Gives what it finds in a value, ABSENT if nothing is there, or a Failure."""
 
 KEYS: Final = frozenset({str, int, Uint, bool, float})
 """Classes of the values that may stand between brackets."""
@@ -51,95 +47,79 @@ def missing(container: object, key: object) -> Failure:
     return Failure(NoSuchKeyError(key))
 
 
-def constant_link(key: object) -> Link:
-    """A field, or an index whose value is known."""
+class Link:
+    """
+    A field, or an index whose value is known.
 
-    def link(frame: Frame, container: Any) -> object:
-        frame.charge(1)
-        try:
-            return find(container, key)
-        except EvaluationError as error:
-            return Failure(error)
+    ``strict`` and ``lenient`` give what they find in a value, ABSENT if nothing is there, or a
+    Failure. Lenient ones are charged only if something is there.
+    """
 
-    if key.__class__ is not str:
-        return link
+    __slots__ = ("key", "optional")
 
-    def field(frame: Frame, container: Any) -> object:
-        if container.__class__ is dict:
-            frame.charge(1)
-            return container.get(key, ABSENT)
-        return link(frame, container)
-
-    return field
-
-
-def dynamic_link(index: Evaluate) -> Link:
-    """An index that has to be evaluated."""
-
-    def link(frame: Frame, container: Any) -> object:
-        key = index(frame)
-        frame.charge(1)
-        if key.__class__ is Failure:
-            return key
-        try:
-            found = find(container, key)
-        except EvaluationError as error:
-            return Failure(error)
-        return missing(container, key) if found is ABSENT else found
-
-    return link
-
-
-def optional_constant_link(key: object) -> Link:
-    """A field that may be absent: charged only if it is there."""
-
-    def link(frame: Frame, container: Any) -> object:
-        try:
-            found = find(container, key)
-        except EvaluationError as error:
-            return Failure(error)
-        if found is not ABSENT:
-            frame.charge(1)
-        return found
-
-    return link
-
-
-def optional_dynamic_link(index: Evaluate) -> Link:
-    """An index that has to be evaluated and may find nothing."""
-
-    def link(frame: Frame, container: Any) -> object:
-        key = index(frame)
-        if key.__class__ is Failure:
-            return key
-        try:
-            found = find(container, key)
-        except EvaluationError as error:
-            return Failure(error)
-        if found is not ABSENT:
-            frame.charge(1)
-        return found
-
-    return link
-
-
-class LinkPair:
-    """One link in its two forms: ``strict`` must find something, ``lenient`` may not."""
-
-    __slots__ = ("key", "lenient", "optional", "strict")
-
-    def __init__(self, key: object, strict: Link, lenient: Link, *, optional: bool) -> None:
+    def __init__(self, key: object, *, optional: bool) -> None:
         self.key = key
-        self.strict = strict
-        self.lenient = lenient
         self.optional = optional
 
+    def strict(self, frame: Frame, container: Any) -> object:
+        """The link in a chain without optional ones before it."""
+        frame.charge(1)
+        if container.__class__ is dict and self.key.__class__ is str:
+            return container.get(self.key, ABSENT)
+        return _found(container, self.key)
 
-def follow(links: tuple[LinkPair, ...]) -> Callable[[Frame, Any], object]:
-    """A function from the root's value to the chain's value."""
+    def lenient(self, frame: Frame, container: Any) -> object:
+        """The link where it, or one before it, is optional."""
+        return _if_there(frame, container, self.key)
 
-    def run(frame: Frame, value: Any) -> object:
-        if value.__class__ is Optional:
+
+class DynamicLink(Link):
+    """An index that has to be evaluated."""
+
+    __slots__ = ("_index",)
+
+    def __init__(self, index: Evaluate, *, optional: bool) -> None:
+        super().__init__(None, optional=optional)
+        self._index = index
+
+    def strict(self, frame: Frame, container: Any) -> object:
+        """Also tells which key is missing, which only it knows."""
+        key = self._index(frame)
+        frame.charge(1)
+        if key.__class__ is Failure:
+            return key
+        found = _found(container, key)
+        return missing(container, key) if found is ABSENT else found
+
+    def lenient(self, frame: Frame, container: Any) -> object:
+        """See the class above."""
+        key = self._index(frame)
+        return key if key.__class__ is Failure else _if_there(frame, container, key)
+
+
+def _found(container: Any, key: object) -> object:
+    try:
+        return find(container, key)
+    except EvaluationError as error:
+        return Failure(error)
+
+
+def _if_there(frame: Frame, container: Any, key: object) -> object:
+    found = _found(container, key)
+    if found is not ABSENT and found.__class__ is not Failure:
+        frame.charge(1)
+    return found
+
+
+def follow(root: Evaluate, links: tuple[Link, ...]) -> Evaluate:
+    """The chain's value, from its root's."""
+
+    def run(frame: Frame) -> object:
+        value: Any = root(frame)
+        kind = value.__class__
+        if kind is Failure:
+            return value
+        if kind is Optional:
             return _follow_optional(frame, value, links)
         for position, link in enumerate(links):
             if link.optional:
@@ -155,7 +135,7 @@ def follow(links: tuple[LinkPair, ...]) -> Callable[[Frame, Any], object]:
     return run
 
 
-def _follow_optional(frame: Frame, value: Any, links: tuple[LinkPair, ...]) -> object:
+def _follow_optional(frame: Frame, value: Any, links: tuple[Link, ...]) -> object:
     """The rest of a chain from its first optional link, or from a root that is optional."""
     if isinstance(value, Optional):
         if not value.present:
@@ -176,7 +156,5 @@ def test(container: Any, field: str) -> object:
         if not container.present:
             return False
         container = container.value
-    try:
-        return find(container, field) is not ABSENT
-    except EvaluationError as error:
-        return Failure(error)
+    found = _found(container, field)
+    return found if found.__class__ is Failure else found is not ABSENT

@@ -3,9 +3,8 @@
 from typing import Final
 
 from kube_cel.checked import Resolution
-from kube_cel.declarations import Implementation
 from kube_cel.evaluation.calls import (
-    Charge,
+    Callee,
     implementation,
     is_one_for_all,
     plan_call,
@@ -50,24 +49,23 @@ def plan_function(node: Call, resolution: Resolution, args: tuple[Plan, ...]) ->
             return member
     if _grows_a_list(node, resolution):
         implement = append
+    callee = Callee(resolution, implement)
     several = len(resolution.overloads) > 1 and not is_one_for_all(node.function)
     if several or node.function == "format":
-        return Plan(plan_variadic(implement, Charge(resolution), tuple(arg.run for arg in args)))
-    return Plan(_run(node.function, implement, Charge(resolution), args))
+        return Plan(plan_variadic(callee, tuple(arg.run for arg in args)))
+    return Plan(_run(node.function, callee, args))
 
 
-def _run(
-    function: str, implement: Implementation, charge: Charge, args: tuple[Plan, ...]
-) -> Evaluate:
+def _run(function: str, callee: Callee, args: tuple[Plan, ...]) -> Evaluate:
+    if function in _PARSERS and all(arg.is_constant for arg in args):
+        known = plan_known(callee, tuple(arg.constant for arg in args))
+        if known is not None:
+            return known
     runs = tuple(arg.run for arg in args)
     if function in _PATTERNS and isinstance(args[1].constant, str):
         compiled(args[1].constant)
-        return plan_variadic(implement, charge, runs)
-    if function in _PARSERS and all(arg.is_constant for arg in args):
-        known = plan_known(implement, charge, tuple(arg.constant for arg in args))
-        if known is not None:
-            return known
-    return plan_call(implement, charge, runs)
+        return plan_variadic(callee, runs)
+    return plan_call(callee, runs)
 
 
 def _grows_a_list(node: Call, resolution: Resolution) -> bool:

@@ -3,7 +3,7 @@
 from kube_cel.errors import EvaluationError
 from kube_cel.evaluation.calls import failed
 from kube_cel.evaluation.frame import Evaluate, Failure, Frame
-from kube_cel.evaluation.plan import Plan, constant_plan
+from kube_cel.evaluation.plan import Plan, charged, constant_plan
 from kube_cel.messages import MESSAGES
 from kube_cel.syntax import Field, ListLiteral, MapLiteral
 from kube_cel.values.maps import map_key
@@ -36,7 +36,7 @@ def plan_list(node: ListLiteral, elements: tuple[Plan, ...]) -> Plan:
                 values.append(value.value)
         return tuple(values)
 
-    return Plan(_charged(build, _LIST_COST))
+    return Plan(charged(build, _LIST_COST))
 
 
 def plan_map(node: MapLiteral, entries: tuple[tuple[Plan, Plan], ...]) -> Plan:
@@ -61,7 +61,7 @@ def plan_map(node: MapLiteral, entries: tuple[tuple[Plan, Plan], ...]) -> Plan:
                 return failed(error)
         return result
 
-    return Plan(_charged(build, _MAP_COST))
+    return Plan(charged(build, _MAP_COST))
 
 
 def plan_message(name: str, fields: tuple[Field, ...], runs: list[Evaluate]) -> Plan:
@@ -84,7 +84,7 @@ def plan_message(name: str, fields: tuple[Field, ...], runs: list[Evaluate]) -> 
         except EvaluationError as error:
             return Failure(error)
 
-    return Plan(_charged(build, _MESSAGE_COST))
+    return Plan(charged(build, _MESSAGE_COST))
 
 
 def _put(result: dict[object, object], key: object, value: object, *, optional: bool) -> None:
@@ -96,15 +96,6 @@ def _put(result: dict[object, object], key: object, value: object, *, optional: 
         result[map_key(key)] = value.value
     else:
         result.pop(map_key(key), None)
-
-
-def _charged(build: Evaluate, cost: int) -> Evaluate:
-    def run(frame: Frame) -> object:
-        value = build(frame)
-        frame.charge(cost)
-        return value
-
-    return run
 
 
 def _not_optional() -> EvaluationError:

@@ -83,7 +83,7 @@ class Planner:
         if self._checked.type(node).kind is Kind.TYPE:
             raise EvaluationError(f"reference to undefined type: {node.name}")
         read = self._names[node.name][-1] if self._names.get(node.name) else _read_device
-        return Plan(_charged(read), bare=read)
+        return Plan(read, rooted=True)
 
     def _select(self, node: Select) -> Plan:
         if node.id in self._checked.constants:
@@ -106,55 +106,40 @@ class Planner:
 
     def _chain(self, node: Node) -> Plan:
         """A chain from its root to this node."""
-        links: list[chains.LinkPair] = []
+        links: list[chains.Link] = []
         root = node
-        while (link := self._link(root)) is not None:
-            pair, root = link
-            links.append(pair)
-        bare, root_cost = self._root(root)
-        follow = chains.follow(tuple(reversed(links)))
+        while (step := self._link(root)) is not None:
+            link, root = step
+            links.append(link)
+        bare, rooted = self._root(root)
+        return Plan(chains.follow(bare, tuple(reversed(links))), rooted=rooted)
 
-        def run_bare(frame: Frame) -> object:
-            value = bare(frame)
-            return value if value.__class__ is Failure else follow(frame, value)
-
-        if root_cost == 0:
-            return Plan(run_bare, bare=run_bare)
-        return Plan(_charged(run_bare), bare=run_bare)
-
-    def _root(self, node: Node) -> tuple[Evaluate, int]:
-        """A chain's root without its charge, and the charge."""
+    def _root(self, node: Node) -> tuple[Evaluate, bool]:
+        """A chain's root without its charge, and whether there is one."""
         match node:
             case Call(function="_?_:_"):
-                return self.plan(node).run, 0
+                return self.plan(node).run, False
             case _:
-                planned = self.plan(node)
-                return (planned.run if planned.bare is None else planned.bare), 1
+                return self.plan(node).bare, True
 
-    def _link(self, node: Node) -> tuple[chains.LinkPair, Node] | None:
+    def _link(self, node: Node) -> tuple[chains.Link, Node] | None:
         match node:
             case Select(operand=operand, field=field, test_only=False):
                 if node.id in self._checked.constants:
                     return None
-                return self._constant_link(field, optional=False), operand
+                return chains.Link(field, optional=False), operand
             case Call(function=function, args=(operand, index)) if function in _INDEXES:
                 return self._index_link(index, optional=function != "_[_]"), operand
             case _:
                 return None
 
-    def _constant_link(self, key: object, *, optional: bool) -> chains.LinkPair:
-        lenient = chains.optional_constant_link(key)
-        return chains.LinkPair(key, chains.constant_link(key), lenient, optional=optional)
-
-    def _index_link(self, index: Node, *, optional: bool) -> chains.LinkPair:
+    def _index_link(self, index: Node, *, optional: bool) -> chains.Link:
         planned = self.plan(index)
-        if planned.is_constant:
-            if planned.constant.__class__ not in chains.KEYS:
-                raise EvaluationError("invalid qualifier type")
-            return self._constant_link(planned.constant, optional=optional)
-        run = planned.run if planned.bare is None else planned.bare
-        strict, lenient = chains.dynamic_link(run), chains.optional_dynamic_link(run)
-        return chains.LinkPair(None, strict, lenient, optional=optional)
+        if not planned.is_constant:
+            return chains.DynamicLink(planned.bare, optional=optional)
+        if planned.constant.__class__ not in chains.KEYS:
+            raise EvaluationError("invalid qualifier type")
+        return chains.Link(planned.constant, optional=optional)
 
     def _call(self, node: Call) -> Plan:
         if node.function in _INDEXES:
@@ -176,7 +161,7 @@ class Planner:
 
     def _conditional(self, args: tuple[Node, ...]) -> Plan:
         condition, *branches = map(self.plan, args)
-        chosen, other = (branch.bare or branch.run for branch in branches)
+        chosen, other = (branch.bare for branch in branches)
         return Plan(logic.plan_conditional(condition.run, chosen, other))
 
     def _loop(self, node: Comprehension) -> Plan:
@@ -223,15 +208,6 @@ def _named_constant(name: str) -> object:
 
 def _read_device(frame: Frame) -> object:
     return frame.device
-
-
-def _charged(read: Evaluate) -> Evaluate:
-    def run(frame: Frame) -> object:
-        value = read(frame)
-        frame.charge(1)
-        return value
-
-    return run
 
 
 def _or_else(first: Evaluate, second: Evaluate, function: str) -> Evaluate:

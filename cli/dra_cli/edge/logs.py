@@ -67,5 +67,5 @@ async def records(log: EventLog, position: Position, *, after: int = 0) -> Async
 async def _open(source: Source) -> EventLog:
     if source.file is not None:
         return FileLog(source.file, create=False)
-    client = await connect(source.nats_url, "dra", patience=PATIENCE)
+    client = await connect(source.nats_url, "dra", patience=PATIENCE, writes=False)
     return JetStreamLog(client, patience=ANSWER_PATIENCE)

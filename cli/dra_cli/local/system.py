@@ -2,13 +2,14 @@
 
 import signal
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Final, Self
 
 from dra_cli.local import programs
 from dra_cli.local.child import Program
 from dra_cli.local.layout import Folder, Layout
-from dra_cli.local.ports import LOCALHOST, free_ports, port_or_any
+from dra_cli.local.ports import LOCALHOST, check_free, hold_ports
 from dra_cli.local.supervisor import Supervisor
 from dra_devcluster.kubeconfig import write_kubeconfig
 
@@ -32,9 +33,13 @@ class LocalSystem:
     ) -> None:
         self.layout = layout or Layout()
         self.folder = Folder(folder.resolve(), (keep or folder).resolve())
-        nats, self._monitor, api, *self._service_ports = free_ports(3 + self.layout.services)
+        if self.layout.port:
+            check_free(self.layout.port)
+        self._held = ExitStack()
+        ports = hold_ports(3 + self.layout.services, self._held)
+        nats, self._monitor, api, *self._service_ports = ports
         self._nats_port = nats
-        self._api_port = port_or_any(self.layout.port, api)
+        self._api_port = self.layout.port or api
         self.nats_url = f"nats://{LOCALHOST}:{nats}"
         self.api_url = f"http://{LOCALHOST}:{self._api_port}"
         self.kubeconfig = self.layout.kubeconfig or self.folder.kubeconfig
@@ -48,12 +53,12 @@ class LocalSystem:
             self.supervisor.start(*self._services())
             await self.ready()
         except BaseException:
-            await self.supervisor.stop()
+            await self._stop()
             raise
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self.supervisor.stop()
+        await self._stop()
 
     async def ready(self, *names: str, within: float = READY_WITHIN) -> None:
         """Waits until these programs are ready, all if none is named.
@@ -69,6 +74,10 @@ class LocalSystem:
     def signal(self, name: str, number: signal.Signals) -> None:
         """Sends a process a signal, such as SIGSTOP to freeze it."""
         self.supervisor.child(name).signal(number)
+
+    async def _stop(self) -> None:
+        await self.supervisor.stop()
+        self._held.close()
 
     def _cluster(self) -> Iterator[Program]:
         if self.layout.kubeconfig is None:

@@ -137,7 +137,7 @@ class Cluster:
         """
         old = self.get(resource, key)
         new = self._shaped(resource, transform(old), options)
-        _check_identity(new.setdefault("metadata", {}), key)
+        check_identity(new.setdefault("metadata", {}), key)
         version = new["metadata"].get("resourceVersion") or old["metadata"]["resourceVersion"]
         if version != old["metadata"]["resourceVersion"]:
             raise conflict(resource, key.name)
@@ -234,7 +234,8 @@ def _check_place(metadata: Object, namespace: str) -> None:
         )
 
 
-def _check_identity(metadata: Object, key: Key) -> None:
+def check_identity(metadata: Object, key: Key) -> None:
+    """Fills in name and namespace as the URL has them. Raises BadRequest (400) if they differ."""
     _check_place(metadata, key.namespace)
     if metadata.setdefault("name", key.name) != key.name:
         raise ApiError(

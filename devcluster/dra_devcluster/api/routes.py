@@ -11,6 +11,7 @@ from aiohttp import web
 
 from dra_devcluster.api import discovery, openapi
 from dra_devcluster.api.answers import answer, deleted, encode, shown, shown_list, wants_table
+from dra_devcluster.api.apply import APPLY, apply
 from dra_devcluster.api.binding import bind
 from dra_devcluster.api.cluster import Cluster, WriteOptions
 from dra_devcluster.api.deletion import deletion_from
@@ -114,7 +115,12 @@ async def serve(request: web.Request) -> web.StreamResponse:
 
 async def read_body(request: web.Request) -> Any:
     """The JSON in the request, None if empty. Raises BadRequest (400) or 415."""
-    if request.content_type not in (*PATCHES, "application/json", "application/octet-stream"):
+    if request.content_type not in (
+        *PATCHES,
+        APPLY,
+        "application/json",
+        "application/octet-stream",
+    ):
         message = f"the body of the request was in an unknown format: {request.content_type}"
         raise ApiError(415, message)
     body = await request.read()
@@ -188,17 +194,19 @@ async def put(request: web.Request, target: Target, query: Query) -> web.StreamR
 
 
 async def patch(request: web.Request, target: Target, query: Query) -> web.StreamResponse:
-    """PATCH on an object or on its status, in one of three formats."""
-    apply = PATCHES.get(request.content_type)
-    if apply is None:
-        message = f"{request.content_type} is not served here: known are {', '.join(PATCHES)}"
-        raise ApiError(415, message)
-    options = options_of(target, query)
+    """PATCH on an object or on its status, in one of three formats, or a manifest to apply."""
+    cluster, options = request.app[CLUSTER], options_of(target, query)
+    merge = PATCHES.get(request.content_type)
+    if merge is None and request.content_type != APPLY:
+        known = ", ".join((*PATCHES, APPLY))
+        raise ApiError(415, f"{request.content_type} is not served here: known are {known}")
     body = await read_body(request)
-    stored = request.app[CLUSTER].change(
-        target.resource, target.key, lambda old: apply(old, body), options
-    )
-    return answer(shown(request, target.resource, stored), 200, options.warnings)
+    if merge is None:
+        code, stored = apply(cluster, target, body, options, request.query)
+    else:
+        code = 200
+        stored = cluster.change(target.resource, target.key, lambda old: merge(old, body), options)
+    return answer(shown(request, target.resource, stored), code, options.warnings)
 
 
 async def delete(request: web.Request, target: Target, query: Query) -> web.StreamResponse:

@@ -18,6 +18,9 @@ CLAIMS: Final = "dra.claim.>"
 PODS: Final = "dra.pod.>"
 ALLOCATIONS: Final = "dra.allocation.>"
 MIRROR: Final = "dra.mirror.>"
+OBJECTIONS: Final = "dra.mirror.*"
+"""What Kubernetes did otherwise than decided, about claims and pods: decisions depend on that alone.
+That it did as decided stands one token deeper, where those who decide need not read it."""
 
 
 class NoSubjectError(TypeError):
@@ -89,11 +92,11 @@ _PLACES: Final[Mapping[type[Fact], Callable[[Any], tuple[str, ...]]]] = MappingP
         allocations.ClaimUnsatisfiable: lambda f: ("allocation", NO_NODE, f.pod.uid),
         allocations.ClaimReleased: lambda f: ("allocation", f.node or NO_NODE, f.claim.uid),
         allocations.AllocationAdopted: lambda f: ("allocation", f.node or NO_NODE, f.claim.uid),
-        mirror.AllocationWritten: lambda f: ("mirror", f.claim.uid),
+        mirror.AllocationWritten: lambda f: ("mirror", f.claim.uid, "done"),
         mirror.AllocationRefused: lambda f: ("mirror", f.claim.uid),
         mirror.AllocationCleared: lambda f: ("mirror", f.claim.uid),
         mirror.ForeignAllocationObserved: lambda f: ("mirror", f.claim.uid),
-        mirror.PodUngated: lambda f: ("mirror", f.pod.uid),
+        mirror.PodUngated: lambda f: ("mirror", f.pod.uid, "done"),
         mirror.PodRefused: lambda f: ("mirror", f.pod.uid),
         mirror.SliceRefused: lambda f: ("mirror", "slice", f.driver, f.pool),
         writers.EpochOpened: lambda f: ("epoch", f.writer),

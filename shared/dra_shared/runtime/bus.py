@@ -22,16 +22,20 @@ CONNECTED: Final = Gauge("dra_nats_connected", "1 while there is a connection to
 RECONNECT_WAIT: Final = 0.2
 """Seconds between tries to connect."""
 
+LEAST_PAYLOAD: Final = 1_048_576
+"""Bytes of one message that a server must take from those who write facts: what NATS takes unless told otherwise."""
+
 Connection = Client
 """What `connect` gives, for those who only pass it on and need not know NATS."""
 
 _log = structlog.get_logger()
 
 
-async def connect(url: str, name: str, *, patience: float = -1) -> Connection:
+async def connect(url: str, name: str, *, patience: float = -1, writes: bool = True) -> Connection:
     """A client of these servers (comma-separated) that reconnects for ever. `patience`: seconds to wait for the first connection.
 
-    Negative: for ever. Raises LogUnavailableError when patience ends or the server says no.
+    Negative: for ever. Raises LogUnavailableError when patience ends, the server says no, or it
+    takes too little in one message from a client that `writes`.
     """
     hear_cancellations()
     client = Client()
@@ -55,6 +59,9 @@ async def connect(url: str, name: str, *, patience: float = -1) -> Connection:
         shown = ", ".join(server.rpartition("@")[2] for server in url.split(","))
         message = f"no NATS server at {shown}: {error}; is it running, is NATS_URL right?"
         raise LogUnavailableError(message) from error
+    if writes and client.max_payload < LEAST_PAYLOAD:
+        await client.close()
+        raise LogUnavailableError(_too_small(client.max_payload))
     client.options["max_reconnect_attempts"] = -1
     CONNECTED.set(1)
     if not jetstream_parser.install(client):
@@ -62,6 +69,13 @@ async def connect(url: str, name: str, *, patience: float = -1) -> Connection:
             "nats-py has changed, reading the log the slow way", version=version("nats-py")
         )
     return client
+
+
+def _too_small(max_payload: int) -> str:
+    return (
+        f"NATS takes messages of {max_payload} bytes at most (max_payload) and a fact can be larger: "
+        f"set max_payload to {LEAST_PAYLOAD} or more on all its servers, or leave it out there"
+    )
 
 
 class _Ear:

@@ -13,6 +13,7 @@ import msgspec
 
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 CORE = "/api/v1"
 DRA = "/apis/resource.k8s.io/v1"

@@ -1,5 +1,6 @@
 """The devcluster keeps what the real API server promises; what differs is its bug."""
 
+from contract.kubernetes_api.applying import ApplyPromises
 from contract.kubernetes_api.claims import ClaimPromises
 from contract.kubernetes_api.pods import PodPromises
 from contract.kubernetes_api.selectors import SelectorPromises
@@ -17,6 +18,10 @@ class TestHistory(HistoryPromises):
 
 class TestWrites(WritePromises):
     """See ``WritePromises``."""
+
+
+class TestApply(ApplyPromises):
+    """See ``ApplyPromises``."""
 
 
 class TestClaims(ClaimPromises):

@@ -7,14 +7,14 @@ tests install those of deploy/ like an operator does.
 import asyncio
 import ssl
 from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import aiohttp
 
-from dra_cli.local.ports import free_ports
+from dra_cli.local.ports import hold_ports
 from e2e.controlplane.commands import LOOPBACK, Options, Site, arguments
 from e2e.controlplane.eventually import DeadlineError, eventually
 from e2e.controlplane.identities import (
@@ -60,7 +60,8 @@ class ControlPlane:
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
             folder = stack.enter_context(owned_folder())
-            self.site = Site(folder, dict(zip(Part, free_ports(len(Part)), strict=True)))
+            ports = hold_ports(len(Part), stack.enter_context(ExitStack()))
+            self.site = Site(folder, dict(zip(Part, ports, strict=True)))
             self._write_files()
             stack.push_async_callback(self.stop, *Part)
             self._probe = await stack.enter_async_context(aiohttp.ClientSession())

@@ -4,14 +4,15 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from waiting import until
 
 from dra_cli.local.child import NotReadyError, Program, ProgramEndedError
-from dra_cli.local.ports import free_ports
+from dra_cli.local.ports import hold_ports
 from dra_cli.local.supervisor import NoSuchProgramError, Supervisor
 
 TOY = """
@@ -46,13 +47,19 @@ asyncio.run(main())
 """
 
 
-def a_program(tmp_path: Path, name: str = "toy", *, code: int = 0) -> Program:
+@pytest.fixture
+def port() -> Iterator[int]:
+    """A port for one program, also while it is away."""
+    with ExitStack() as held:
+        yield hold_ports(1, held)[0]
+
+
+def a_program(tmp_path: Path, port: int, *, code: int = 0) -> Program:
     """A program that is ready when its port answers, and ends with `code` on SIGUSR1."""
     script = tmp_path / "toy.py"
     script.write_text(TOY)
-    (port,) = free_ports(1)
     command = (sys.executable, str(script), str(port), str(code))
-    return Program(name=name, command=command, ready=f"http://127.0.0.1:{port}/readyz")
+    return Program(name="toy", command=command, ready=f"http://127.0.0.1:{port}/readyz")
 
 
 @pytest.fixture
@@ -81,43 +88,53 @@ async def starts(supervisor: Supervisor, count: int) -> None:
 
 
 async def test_a_program_is_ready_once_its_url_answers_200(
-    supervisor: Supervisor, tmp_path: Path
+    supervisor: Supervisor,
+    tmp_path: Path,
+    port: int,
 ) -> None:
-    supervisor.start(a_program(tmp_path))
+    supervisor.start(a_program(tmp_path, port))
     await supervisor.ready(within=10)
     supervisor.check()
     assert "toy begins" in (tmp_path / "toy.log").read_text()
 
 
 async def test_a_program_that_is_not_ready_in_time_is_told_with_what_it_says(
-    supervisor: Supervisor, tmp_path: Path
+    supervisor: Supervisor,
+    tmp_path: Path,
+    port: int,
 ) -> None:
-    supervisor.start(a_program(tmp_path, code=50))
+    supervisor.start(a_program(tmp_path, port, code=50))
     with pytest.raises(NotReadyError, match="missing: patience") as error:
         await supervisor.ready(within=1)
     assert "toy begins" in str(error.value)
 
 
-async def test_a_killed_program_is_started_again(supervisor: Supervisor, tmp_path: Path) -> None:
-    supervisor.start(a_program(tmp_path))
+async def test_a_killed_program_is_started_again(
+    supervisor: Supervisor, tmp_path: Path, port: int
+) -> None:
+    supervisor.start(a_program(tmp_path, port))
     await supervisor.ready(within=10)
     supervisor.child("toy").signal(signal.SIGKILL)
     await starts(supervisor, 2)
 
 
 async def test_a_program_that_asks_for_it_is_started_again(
-    supervisor: Supervisor, tmp_path: Path
+    supervisor: Supervisor,
+    tmp_path: Path,
+    port: int,
 ) -> None:
-    supervisor.start(a_program(tmp_path, code=75))
+    supervisor.start(a_program(tmp_path, port, code=75))
     await supervisor.ready(within=10)
     supervisor.child("toy").signal(signal.SIGUSR1)
     await starts(supervisor, 2)
 
 
 async def test_any_other_end_is_for_good_and_told_with_the_end_of_the_log(
-    supervisor: Supervisor, tmp_path: Path
+    supervisor: Supervisor,
+    tmp_path: Path,
+    port: int,
 ) -> None:
-    supervisor.start(a_program(tmp_path, code=3))
+    supervisor.start(a_program(tmp_path, port, code=3))
     await supervisor.ready(within=10)
     supervisor.child("toy").signal(signal.SIGUSR1)
     with pytest.raises(ProgramEndedError, match=r"toy ended with exit code 3.*\n.*toy begins"):
@@ -127,10 +144,12 @@ async def test_any_other_end_is_for_good_and_told_with_the_end_of_the_log(
 
 
 async def test_a_program_that_the_system_cannot_start_is_told(
-    supervisor: Supervisor, tmp_path: Path
+    supervisor: Supervisor,
+    tmp_path: Path,
+    port: int,
 ) -> None:
     (tmp_path / "toy.log").mkdir()
-    supervisor.start(a_program(tmp_path))
+    supervisor.start(a_program(tmp_path, port))
     with pytest.raises(ProgramEndedError, match=r"toy cannot be started .*Is a directory"):
         await asyncio.wait_for(supervisor.failure(), 10)
     with pytest.raises(ProgramEndedError):
@@ -138,9 +157,11 @@ async def test_a_program_that_the_system_cannot_start_is_told(
 
 
 async def test_a_program_that_the_system_cannot_start_again_is_told(
-    supervisor: Supervisor, tmp_path: Path
+    supervisor: Supervisor,
+    tmp_path: Path,
+    port: int,
 ) -> None:
-    supervisor.start(a_program(tmp_path))
+    supervisor.start(a_program(tmp_path, port))
     await supervisor.ready(within=10)
     (tmp_path / "toy.log").unlink()
     (tmp_path / "toy.log").mkdir()
@@ -151,9 +172,10 @@ async def test_a_program_that_the_system_cannot_start_again_is_told(
 
 async def test_without_restarts_a_kill_is_for_good_until_the_program_is_started_by_hand(
     tmp_path: Path,
+    port: int,
 ) -> None:
     supervisor = Supervisor(tmp_path, restart=False)
-    supervisor.start(a_program(tmp_path))
+    supervisor.start(a_program(tmp_path, port))
     await supervisor.ready(within=10)
     supervisor.child("toy").signal(signal.SIGKILL)
     with pytest.raises(ProgramEndedError, match="signal SIGKILL"):
@@ -165,9 +187,11 @@ async def test_without_restarts_a_kill_is_for_good_until_the_program_is_started_
 
 
 async def test_stopping_kills_what_does_not_end_by_itself(
-    supervisor: Supervisor, tmp_path: Path
+    supervisor: Supervisor,
+    tmp_path: Path,
+    port: int,
 ) -> None:
-    supervisor.start(a_program(tmp_path, code=99))
+    supervisor.start(a_program(tmp_path, port, code=99))
     await supervisor.ready(within=10)
     pid = supervisor.child("toy").pid
     await supervisor.stop()
@@ -176,29 +200,35 @@ async def test_stopping_kills_what_does_not_end_by_itself(
 
 
 async def test_a_retired_program_is_gone_and_its_name_is_free(
-    supervisor: Supervisor, tmp_path: Path
+    supervisor: Supervisor,
+    tmp_path: Path,
+    port: int,
 ) -> None:
-    supervisor.start(a_program(tmp_path))
+    supervisor.start(a_program(tmp_path, port))
     await supervisor.ready(within=10)
     pid = supervisor.pids()["toy"]
     await supervisor.retire("toy")
     assert gone(pid)
     supervisor.check()
-    supervisor.start(a_program(tmp_path))
+    supervisor.start(a_program(tmp_path, port))
     await supervisor.ready(within=10)
     assert supervisor.child("toy").starts == 1
 
 
 async def test_an_unknown_name_is_answered_with_those_that_there_are(
-    supervisor: Supervisor, tmp_path: Path
+    supervisor: Supervisor,
+    tmp_path: Path,
+    port: int,
 ) -> None:
-    supervisor.start(a_program(tmp_path))
+    supervisor.start(a_program(tmp_path, port))
     with pytest.raises(NoSuchProgramError, match="there are toy"):
         supervisor.child("toi")
 
 
-async def test_programs_end_with_their_parent_even_when_it_is_killed(tmp_path: Path) -> None:
-    toy = a_program(tmp_path)
+async def test_programs_end_with_their_parent_even_when_it_is_killed(
+    tmp_path: Path, port: int
+) -> None:
+    toy = a_program(tmp_path, port)
     parent = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", PARENT, str(tmp_path), toy.ready, *toy.command),
         stdout=asyncio.subprocess.PIPE,

@@ -18,7 +18,6 @@ from cluster import (
     refused,
 )
 
-from dra_allocator.core import decide as deciding
 from dra_allocator.core.policy import (
     ORDERS,
     POLICIES,
@@ -331,12 +330,9 @@ def test_priority_comes_before_arrival() -> None:
 
 def test_a_search_that_failed_is_not_repeated_on_nodes_that_are_alike() -> None:
     apart = [a_device(f"d{n}", attributes={"numa": DeviceAttribute(integer=n)}) for n in range(8)]
-    story = Story().tell(a_class(), *(a_node(f"n{n}") for n in range(50)))
-    story.tell(*(a_pool(f"n{n}", apart) for n in range(50)))
+    story = Story().tell(a_class(), *(a_node(f"n{n}") for n in range(300)))
+    story.tell(*(a_pool(f"n{n}", apart) for n in range(300)))
     claim = a_claim("c1", a_request(count=2), match="dev.lab.example/numa")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(deciding, "BUDGET", 40)
-        story.tell(claim, a_pod("p1", "c1"))
-        no = refused(story.decide())["p1"]
-    assert no.refusal is Refusal.UNSATISFIABLE
-    assert no.summary.startswith("0/50 nodes can satisfy: 400 devices against a constraint")
+    no = refused(story.tell(claim, a_pod("p1", "c1")).decide())["p1"]
+    assert no.refusal is Refusal.UNSATISFIABLE, "300 searches of 36 steps would reach the limit"
+    assert no.summary.startswith("0/300 nodes can satisfy: 2400 devices against a constraint")

@@ -1,20 +1,49 @@
 """How facts become registers."""
 
 import pytest
-from cluster import Story, a_claim, a_node, a_pod, a_pool, gone
+from cluster import Story, a_claim, a_node, a_pod, a_pool, gone, ref
 from histories import STEPS, Step, go_on, start
 from hypothesis import given
 
 from dra_allocator.core.evolve import APPLIES, IGNORED, evolve, is_own
 from dra_allocator.core.registers import Registers, state_hash
+from dra_allocator.core.replay import READ
 from dra_shared.events.envelope import fact_types
 from dra_shared.events.fact import Fact
+from dra_shared.events.mirror import AllocationWritten, PodUngated
+from dra_shared.events.subjects import subject
+from dra_shared.log.journal import matches
 from dra_shared.log.protocol import Record
 
 
 @pytest.mark.parametrize("kind", fact_types(), ids=lambda kind: kind.__name__)
 def test_each_fact_is_applied_or_ignored_on_purpose(kind: type[Fact]) -> None:
     assert (kind in APPLIES) != (kind in IGNORED)
+
+
+def is_read(place: str) -> bool:
+    return any(matches(place, wanted) for wanted in READ)
+
+
+@given(STEPS)
+def test_what_it_does_not_read_changes_nothing(steps: list[Step]) -> None:
+    story = start()
+    for step in steps:
+        go_on(story, step)
+    story.decide()
+    read = [record for record in story.records if is_read(record.subject)]
+    assert registers_of(read) == registers_of(story.records)
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [
+        AllocationWritten(claim=ref("c1"), node="n1", resource_version="1"),
+        PodUngated(pod=ref("p1"), node="n1"),
+    ],
+)
+def test_it_does_not_read_that_all_went_as_it_decided(fact: Fact) -> None:
+    assert not is_read(subject(fact))
 
 
 def registers_of(records: list[Record]) -> str:

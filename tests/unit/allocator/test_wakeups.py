@@ -1,10 +1,13 @@
 """A refused pod is tried again when something it was refused for changes, and only then."""
 
+from copy import deepcopy
+
 import pytest
 from cluster import (
     Story,
     a_claim,
     a_class,
+    a_device,
     a_node,
     a_pod,
     a_pool,
@@ -16,25 +19,48 @@ from cluster import (
     refused,
 )
 from histories import a_rule
+from msgspec.structs import replace
 
-from dra_allocator.core import decide as deciding
+from dra_allocator.core.decide import BUDGET, MOST_DOUBLINGS
+from dra_allocator.core.engine import LONG_WAIT
 from dra_shared.events.allocations import Refusal
 from dra_shared.events.cluster import ClassRemoved, FeaturesObserved, TaintRuleRemoved
+from dra_shared.events.envelope import AnyFact
 from dra_shared.events.mirror import AllocationRefused
-from dra_shared.events.pools import NodeReturned
+from dra_shared.events.pools import NodeReturned, PoolPublished
+from dra_shared.kube.devices import (
+    Counter,
+    CounterSet,
+    Device,
+    DeviceCounterConsumption,
+    DeviceTaint,
+)
 
 
-def attempts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The pods that are decided from now on."""
-    seen: list[str] = []
-    decide = deciding.decide
+def a_puzzle(thick: int, thin: int, amount: int) -> PoolPublished:
+    """A pool of parts that take 3 or 2 of an amount: which of them fit together is a long search."""
+    takes = [3] * thick + [2] * thin
+    counters = CounterSet(name="k", counters={"k": Counter(value=str(amount))})
+    parts = tuple(
+        Device(name=f"d{n:02}", consumes_counters=(taking(amount),))
+        for n, amount in enumerate(takes)
+    )
+    pool = a_pool("n1", parts)
+    whole = replace(pool.slices[0], pool=replace(pool.slices[0].pool, resource_slice_count=2))
+    sets = replace(whole, devices=None, shared_counters=(counters,))
+    return replace(pool, slices=(sets, whole))
 
-    def count(state: object, uid: str, policy: str) -> object:
-        seen.append(uid)
-        return decide(state, uid, policy)  # type: ignore[arg-type] # passed on as it came
 
-    monkeypatch.setattr("dra_allocator.core.engine.decide", count)
-    return seen
+def taking(amount: int) -> DeviceCounterConsumption:
+    return DeviceCounterConsumption(counter_set="k", counters={"k": Counter(value=str(amount))})
+
+
+def wanting(puzzle: PoolPublished, count: int, *pods: str) -> Story:
+    """Pods that each want so many parts of a pool that is a puzzle."""
+    story = Story("first-fit").tell(a_class(), a_node("n1"), puzzle)
+    for pod in pods:
+        story.tell(a_claim(f"c-{pod}", a_request(count=count)), a_pod(pod, f"c-{pod}"))
+    return story
 
 
 def full() -> Story:
@@ -59,12 +85,11 @@ def test_a_released_device_goes_to_the_pod_that_waited_longest() -> None:
     assert placed(full().tell(ended("p1"), gone("c1")).decide()) == {"p2": "n1"}
 
 
-def test_pods_that_ask_for_the_same_are_not_all_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pods_that_ask_for_the_same_are_not_all_tried() -> None:
     story = full()
-    tried = attempts(monkeypatch)
-    story.tell(a_pool("n1", ["d0"], generation=2))
-    assert story.decide() == []
-    assert tried == ["p2-uid"]
+    tainted = a_device("d1", taints=(DeviceTaint(key="broken", effect="NoSchedule"),))
+    story.tell(a_pool("n1", [a_device("d0"), tainted], generation=2))
+    assert set(refused(story.decide())) == {"p2"}, "p3 would have been told the same news"
 
 
 @pytest.mark.parametrize(
@@ -72,11 +97,8 @@ def test_pods_that_ask_for_the_same_are_not_all_tried(monkeypatch: pytest.Monkey
     [a_claim("c9"), gone("c9"), NodeReturned(node="n9"), ended("p9"), ClassRemoved(name="x")],
     ids=lambda fact: type(fact).__name__,
 )
-def test_what_does_not_matter_wakes_nobody(fact: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    story = full()
-    tried = attempts(monkeypatch)
-    story.tell(fact)  # type: ignore[arg-type] # one of several facts
-    assert (story.decide(), tried) == ([], [])
+def test_what_does_not_matter_wakes_nobody(fact: AnyFact) -> None:
+    assert not full().tell(fact).engine.has_work
 
 
 def test_a_pod_that_kubernetes_refused_does_not_stand_for_its_like() -> None:
@@ -139,50 +161,47 @@ def test_a_feature_that_is_switched_on_helps() -> None:
     assert placed(story.decide()) == {"p1": "n1"}
 
 
-def test_a_limited_search_is_tried_again_with_twice_the_steps(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(deciding, "BUDGET", 2)
-    story = Story().tell(a_class(), a_node("n1"), a_pool("n1", [f"d{n}" for n in range(6)]))
-    story.tell(a_claim("c1", a_request(count=6)), a_pod("p1", "c1"))
+def test_a_limited_search_is_tried_again_with_twice_the_steps() -> None:
+    story = wanting(a_puzzle(9, 8, 16), 8, "p1")
     no = refused(story.decide())["p1"]
     assert no.refusal is Refusal.SEARCH_LIMIT
-    assert no.summary == "search limit of 2 steps reached before there was an answer"
+    assert no.summary == f"search limit of {BUDGET} steps reached before there was an answer"
     assert story.decide() == []
     story.engine.retry_limited()
-    assert refused(story.decide())["p1"].summary.startswith("search limit of 4 steps")
+    assert refused(story.decide())["p1"].summary.startswith(f"search limit of {2 * BUDGET} steps")
     story.engine.retry_limited()
     assert placed(story.decide()) == {"p1": "n1"}
 
 
-def test_a_limited_search_is_not_tried_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deciding, "BUDGET", 1)
-    story = Story().tell(a_class(), a_node("n1"), a_pool("n1", [f"d{n}" for n in range(16)]))
-    story.tell(a_claim("c1", a_request(count=16)), a_pod("p1", "c1"))
-    tried = attempts(monkeypatch)
-    for _ in range(100):
-        story.decide()
-        story.engine.retry_limited()
-    assert len(tried) == 4
-    for attempt in (5, 6):
-        story.tell(a_node("n1", cpu_milli=attempt))
-        for _ in range(16):
-            story.engine.retry_limited()
-            story.decide()
-        assert len(tried) == attempt
-
-
-def test_limited_searches_are_tried_one_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deciding, "BUDGET", 1)
-    story = Story().tell(a_class(), a_node("n1"), a_pool("n1", [f"d{n}" for n in range(6)]))
-    for number in (1, 2, 3):
-        story.tell(a_claim(f"c{number}", a_request(count=6)), a_pod(f"p{number}", f"c{number}"))
+def test_a_limited_search_is_not_tried_for_ever() -> None:
+    story = wanting(a_puzzle(12, 12, 23), 12, "p1")
     story.decide()
-    tried = attempts(monkeypatch)
+    for attempt in range(1, 1 + MOST_DOUBLINGS):
+        story.engine.retry_limited()
+        steps = BUDGET << attempt
+        assert refused(story.decide())["p1"].summary.startswith(f"search limit of {steps} steps")
+    assert turns_until_tried(deepcopy(story)) is None, "nothing came that could help"
+    story.tell(a_node("n1", cpu_milli=1))
+    assert turns_until_tried(story) == LONG_WAIT
+
+
+def turns_until_tried(story: Story) -> int | None:
+    """After how many turns a pod at its limit is to be tried again; None if not within a hundred."""
+    for turn in range(100):
+        if story.engine.has_work:
+            return turn
+        story.engine.retry_limited()
+    return None
+
+
+def test_limited_searches_are_tried_one_a_turn() -> None:
+    story = wanting(a_puzzle(12, 12, 23), 12, "p1", "p2", "p3")
+    assert set(refused(story.decide())) == {"p1", "p2", "p3"}
+    tried = []
     for _ in range(3):
         story.engine.retry_limited()
-        story.decide()
-    assert tried == ["p1-uid", "p2-uid", "p3-uid"]
+        tried.append(set(refused(story.decide())))
+    assert tried == [{"p1"}, {"p2"}, {"p3"}]
 
 
 def test_a_pod_that_cannot_be_placed_blocks_nobody_behind_it() -> None:

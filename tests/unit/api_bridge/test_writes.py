@@ -4,6 +4,8 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from unit.api_bridge.world import (
     AT,
     FINALIZER,
@@ -160,6 +162,36 @@ def test_a_second_pod_is_added_to_those_that_use_a_claim() -> None:
     (write,) = [each for each in world.writes() if isinstance(each, Reserve)]
     (body,) = bodies(write)
     assert body["status"] == {"reservedFor": [user("p"), user("q")]}
+
+
+WORDS = st.text("abcdefghijklmnopqrstuvwxyz.-", min_size=1, max_size=20)
+FOREIGN = st.lists(
+    st.fixed_dictionaries({"apiGroup": WORDS, "resource": WORDS, "name": WORDS, "uid": WORDS}),
+    max_size=5,
+    unique_by=lambda entry: entry["uid"],
+)
+"""Who is no pod and may use a claim all the same, as the API shows them."""
+
+
+@given(FOREIGN)
+def test_what_else_may_use_a_claim_stays_as_it_stands_when_a_pod_is_added(
+    others: list[Any],
+) -> None:
+    world = written(a_world(), reservedFor=[*others, user("p")])
+    world.see(Kind.PODS, a_pod("q"))
+    world.facts()
+    world.told(allocated("q", claims=(), shared=("c",)))
+    (write,) = [each for each in world.writes() if isinstance(each, Reserve)]
+    (body,) = bodies(write)
+    assert body["status"] == {"reservedFor": [*others, user("p"), user("q")]}
+
+
+def test_a_claim_that_something_else_uses_too_is_not_taken_back() -> None:
+    workload = {**user("w"), "apiGroup": "workloads.example.com", "resource": "workloads"}
+    world = written(a_world(), reservedFor=[user("p"), workload])
+    other = a_pod("other", (), 3, schedulingGates=[], nodeName="n1")
+    other["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "3950m"
+    assert not [each for each in world.see(Kind.PODS, other).writes() if isinstance(each, TakeBack)]
 
 
 def test_a_claim_is_reserved_for_256_pods_and_the_next_waits_for_room() -> None:

@@ -144,4 +144,5 @@ def test_a_device_with_an_unreadable_version_fails_before_any_selector() -> None
 
 def test_names_without_a_domain_go_under_the_drivers() -> None:
     device = a_device(attributes={"a": {"int": 1}, "other.io/b": {"int": 2}}, capacity={})
-    assert device.attributes == {"gpu.example.com": {"a": 1}, "other.io": {"b": 2}}
+    assert device.attributes == {"gpu.example.com/a": 1, "other.io/b": 2}
+    assert device.fields["attributes"] == {"gpu.example.com": {"a": 1}, "other.io": {"b": 2}}

@@ -15,7 +15,7 @@ READ: Final = (
     subjects.CLAIMS,
     subjects.PODS,
     subjects.ALLOCATIONS,
-    subjects.MIRROR,
+    subjects.OBJECTIONS,
     f"{subjects.ROOT}.epoch.*",
 )
 """Where all facts stand that change the state."""

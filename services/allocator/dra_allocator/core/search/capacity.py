@@ -123,14 +123,14 @@ def consumption(
     if not wanted.keys() <= capacities.keys():
         return None
     consumed: dict[str, Quantity] = {}
+    fits = True
     for name, capacity in capacities.items():
         try:
-            consumed[name] = capacity.consumed_by(wanted.get(name))
+            amount = consumed[name] = capacity.consumed_by(wanted.get(name))
         except CapacityError as error:
             raise CapacityError(f"capacity {name}: {error}") from None
-    if all(capacities[name].allows(amount) for name, amount in consumed.items()):
-        return consumed
-    return None
+        fits = fits and capacity.allows(amount)
+    return consumed if fits else None
 
 
 def lacking(

@@ -1,11 +1,12 @@
 """CEL over devices, each answer worked out once: selectors and derived attributes.
 
-Answers are remembered by expression and by the values that it reads, types included, so devices
+A selector is asked of many devices at once, and most need no more than that. Where an expression
+has to be evaluated, the answer is remembered by the values that it reads, types included, so devices
 that differ only elsewhere share one. Errors are remembered too: they count only when a search
-reaches such a device, so everything here raises SelectorError and decides nothing.
+reaches such a device, so nothing is decided here.
 """
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Final, Literal, TypeVar
 
 import kube_cel
@@ -24,8 +25,8 @@ class SelectorError(Exception):
     """An expression cannot be compiled or evaluated; the claim's or class's author must act."""
 
 
-class _Failed(str):
-    """The message of an error that is remembered in place of an answer."""
+class Failed(str):
+    """Why there is no answer, in place of the answer."""
 
     __slots__ = ()
 
@@ -35,51 +36,77 @@ class Selectors:
 
     def __init__(self, environment: kube_cel.Environment) -> None:
         self._environment = environment
-        self._programs: dict[tuple[str, str], kube_cel.Program | _Failed] = {}
-        self._matches: dict[Hashable, bool | _Failed] = {}
-        self._values: dict[Hashable, Values | _Failed] = {}
+        self._programs: dict[tuple[str, str], kube_cel.Program | Failed] = {}
+        self._matches: dict[Hashable, bool | Failed] = {}
+        self._values: dict[Hashable, Values | Failed] = {}
 
-    def match(self, expression: str, device: PoolDevice) -> bool:
-        """Say whether the expression is true for the device. Raises SelectorError."""
+    def matches(self, expression: str, devices: Sequence[PoolDevice]) -> list[bool | Failed]:
+        """Say for each of the devices whether the expression is true, or why nobody can say."""
         program = self._program(expression, "bool")
-        return _remembered(self._matches, program, device, _match)
+        if isinstance(program, Failed):
+            return [program] * len(devices)
+        if program.reads == DRIVER_ALONE and all(device.is_sound for device in devices):
+            return self._of_drivers(program, devices)
+        shown = [device.cel for device in devices]
+        return program.answers(shown, lambda one: self._match(program, one))
 
     def derive(self, expression: str, device: PoolDevice) -> Values:
         """Give the value of a derived attribute as constraints compare it. Raises SelectorError."""
-        program = self._program(expression, "any")
-        return _remembered(self._values, program, device, _derive)
+        program, shown = self._program(expression, "any"), device.cel
+        if isinstance(program, Failed):
+            raise SelectorError(program)
+        if isinstance(shown, kube_cel.EvaluationError):
+            raise SelectorError(str(shown))
+        values = _remembered(self._values, program, shown, _derive)
+        if isinstance(values, Failed):
+            raise SelectorError(values)
+        return values
 
-    def _program(self, expression: str, result: Literal["bool", "any"]) -> kube_cel.Program:
+    def _program(
+        self, expression: str, result: Literal["bool", "any"]
+    ) -> kube_cel.Program | Failed:
         key = (expression, result)
         program = self._programs.get(key)
         if program is None:
             try:
                 program = self._environment.compile(expression, result)
             except kube_cel.CompileError as error:
-                program = _Failed(error)
+                program = Failed(error)
             _keep(self._programs, key, program)
-        if isinstance(program, _Failed):
-            raise SelectorError(program)
         return program
+
+    def _of_drivers(
+        self, program: kube_cel.Program, devices: Sequence[PoolDevice]
+    ) -> list[bool | Failed]:
+        """Answer by driver, which most classes name; then the devices need not even be read."""
+        drivers = {device.id.driver for device in devices}
+        answers = {one: self._match(program, kube_cel.Device(one, {}, {})) for one in drivers}
+        return [answers[device.id.driver] for device in devices]
+
+    def _match(
+        self, program: kube_cel.Program, shown: kube_cel.Device | kube_cel.EvaluationError
+    ) -> bool | Failed:
+        if isinstance(shown, kube_cel.EvaluationError):
+            return Failed(shown)
+        return _remembered(self._matches, program, shown, kube_cel.Program.matches)
 
 
 def _remembered(
-    answers: dict[Hashable, Answer | _Failed],
+    answers: dict[Hashable, Answer | Failed],
     program: kube_cel.Program,
-    device: PoolDevice,
+    device: kube_cel.Device,
     work_out: Callable[[kube_cel.Program, kube_cel.Device], Answer],
-) -> Answer:
+) -> Answer | Failed:
     """Give the answer from memory if one for the same values is there."""
-    key = (program, _read(program, device))
+    values = program.projection(device)
+    key = (program, device if values is None else values)
     answer = answers.get(key)
     if answer is None:
         try:
-            answer = work_out(program, _shown(device))
+            answer = work_out(program, device)
         except (kube_cel.EvaluationError, SelectorError) as error:
-            answer = _Failed(error)
+            answer = Failed(error)
         _keep(answers, key, answer)
-    if isinstance(answer, _Failed):
-        raise SelectorError(answer)
     return answer
 
 
@@ -93,32 +120,10 @@ def _keep(memory: dict[Key, Kept], key: Key, value: Kept) -> None:
     memory[key] = value
 
 
-def _match(program: kube_cel.Program, device: kube_cel.Device) -> bool:
-    return program.matches(device)
-
-
 def _derive(program: kube_cel.Program, device: kube_cel.Device) -> Values:
     value = program.evaluate(device).value
     several = value if isinstance(value, (tuple, list)) else (value,)
     return frozenset(_value(one) for one in several)
-
-
-def _read(program: kube_cel.Program, device: PoolDevice) -> Hashable:
-    """What the program reads of the device. Raises SelectorError.
-
-    Most classes name a driver and read nothing else: then the device need not be read either.
-    """
-    if device.is_sound and program.reads == DRIVER_ALONE:
-        return (device.id.driver,)
-    shown = _shown(device)
-    values = program.projection(shown)
-    return shown if values is None else values
-
-
-def _shown(device: PoolDevice) -> kube_cel.Device:
-    if isinstance(device.cel, kube_cel.EvaluationError):
-        raise SelectorError(str(device.cel))
-    return device.cel
 
 
 _KINDS: Final = ((bool, "bool"), (int, "int"), (str, "string"))
