@@ -1,7 +1,6 @@
 """A node for tests: an agent in its own process, directories of its own, a kubelet that calls it."""
 
 import copy
-import os
 import shutil
 import signal
 import sqlite3
@@ -16,6 +15,7 @@ from typing import Any, Self
 import grpc
 import msgspec
 from node_facts import GPU, Allocator
+from processes import LEAN, environment
 from waiting import until
 
 from dra_shared.ids import ObjectRef
@@ -43,10 +43,8 @@ class Node:
         self._faults = self.root / "faults.json"
         self._process: subprocess.Popen[bytes] | None = None
         self.environment = {
-            **os.environ,
-            "NATS_URL": nats_url,
+            **environment(nats_url, **LEAN),
             "NODE_NAME": name,
-            "HTTP_PORT": "-1",
             "STATE_DIR": str(self.state),
             "CDI_ROOT": str(self.cdi),
             "KUBELET_REGISTRAR_DIRECTORY_PATH": str(self.root / "reg"),

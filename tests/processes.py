@@ -5,12 +5,22 @@ import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 from nats.aio.client import Client
 from nats.aio.subscription import Subscription
 from servers import NatsServer
 
 from dra_shared.runtime.lease import BUCKET
+
+LEAN = {"PYTHONPATH": str(Path(__file__).parent / "lean")}
+"""Hides from a process what is installed for development and is not in the images of the inventory,
+the allocator and the node agent: it runs as there, and starts in little more than half the time."""
+
+
+def environment(server_url: str, **settings: str) -> dict[str, str]:
+    """For a part that reads and writes on this server, with these settings."""
+    return {**os.environ, "NATS_URL": server_url, "HTTP_PORT": "-1", **settings}
 
 
 @asynccontextmanager
@@ -21,14 +31,13 @@ async def a_part(
 
     `errors`: where its log goes, such as PIPE.
     """
-    environment = os.environ | {
-        "NATS_URL": server.url,
-        "HTTP_PORT": "-1",
-        "INSTANCE": name,
-        **settings,
-    }
+    lean = {} if module == "dra_api_bridge" else LEAN
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", module, env=environment, stderr=errors
+        sys.executable,
+        "-m",
+        module,
+        env=environment(server.url, INSTANCE=name, **lean, **settings),
+        stderr=errors,
     )
     try:
         yield process

@@ -5,7 +5,6 @@ async. The allocator records the hash of its state behind every fact.
 """
 
 import asyncio
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Coroutine, Iterator
@@ -15,6 +14,7 @@ from typing import Any, TypeVar
 
 from facts import everything, found
 from lab import Lab, Object
+from processes import LEAN, environment
 from servers import NatsServer
 from waiting import until
 
@@ -68,9 +68,8 @@ class World:
 def a_world(folder: Path, **settings: str) -> Iterator[World]:
     """A server with its data in the folder, and an allocator with these settings."""
     with NatsServer(folder) as server:
-        given = {"NATS_URL": server.url, "HTTP_PORT": "-1", "RECORD_EVERY": "1", **settings}
-        environment = os.environ | given
-        with subprocess.Popen([sys.executable, "-m", "dra_allocator"], env=environment) as process:
+        own = environment(server.url, RECORD_EVERY="1", **LEAN, **settings)
+        with subprocess.Popen([sys.executable, "-m", "dra_allocator"], env=own) as process:
             try:
                 yield World(server.url)
             finally:

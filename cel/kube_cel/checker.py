@@ -94,14 +94,14 @@ class Checker:
 
     def _type(self, node: Node) -> Type:
         match node:
-            case Literal(value=value):
-                return _LITERALS[value.__class__]
+            case Call():
+                return self._call(node)
+            case Literal():
+                return _LITERALS[node.value.__class__]
             case Ident() | Select():
                 return (
                     self._ident(node, node.name) if isinstance(node, Ident) else self._select(node)
                 )
-            case Call():
-                return self._call(node)
             case ListLiteral():
                 return self._list(node)
             case MapLiteral():

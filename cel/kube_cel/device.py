@@ -16,7 +16,7 @@ Attribute = Any
 
 _ORDINARY_LENGTH: Final = 512
 _SHARED: Final = 4096
-"""Different capacities, and different versions, that are remembered for the next device."""
+"""Different names, capacities and versions, of each kind, that are remembered for the next device."""
 
 
 class Device:
@@ -113,6 +113,7 @@ def _capacities(driver: str, amounts: tuple[tuple[str, str], ...]) -> dict[str, 
     return {_qualified(name, driver): parse_quantity(text) for name, text in amounts}
 
 
+@lru_cache(maxsize=_SHARED)
 def _qualified(name: str, driver: str) -> str:
     return intern(name) if "/" in name else qualified(driver, name)
 

@@ -45,8 +45,7 @@ _OPERATORS: Final = {
     "/": (5, "_/_"),
     "%": (5, "_%_"),
 }
-_OPENING: Final = frozenset("([{?")
-_CLOSING: Final = frozenset(")]}")
+_OPENING: Final = "([{?"
 _NUMBERS: Final = (TokenKind.INT, TokenKind.FLOAT)
 _NOT_AN_OPERATOR: Final = (0, "")
 
@@ -63,38 +62,31 @@ def parse(text: str) -> Node:
         text.encode()
     except UnicodeEncodeError as error:
         raise ExpressionFault(error.start, "half of a surrogate pair is no character") from None
-    return Parser(tokenize(text)).parse()
+    return Parser(tokenize(text), _most_nested(text)).parse()
 
 
-def _deepest_bracket(tokens: list[Token]) -> int:
-    """How deep brackets and conditionals stand in one another, at most."""
-    depth = deepest = 0
-    for token in tokens:
-        if token.text in _OPENING:
-            depth += 1
-            deepest = max(depth, deepest)
-        elif token.text in _CLOSING:
-            depth -= 1
-    return min(deepest, MAX_NESTING + 1)
+def _most_nested(text: str) -> int:
+    """How deep brackets and conditionals can stand in one another, at most."""
+    return min(sum(map(text.count, _OPENING)), MAX_NESTING + 1)
 
 
 class Parser:
     """One pass over the tokens of one expression."""
 
-    def __init__(self, tokens: list[Token]) -> None:
+    def __init__(self, tokens: list[Token], levels: int) -> None:
         self._at = Cursor(tokens)
-        self._brackets = _deepest_bracket(tokens)
+        self._levels = levels
         self._nesting = 0
         self._new = macros.NodeMaker()
         self._depths = Depths()
 
     def parse(self) -> Node:
         """The whole text as one expression."""
-        make_room(self._brackets)
+        make_room(self._levels)
         node = self._expression()
         if self._at.token.kind is not TokenKind.END:
             self._at.unexpected("'<EOF>'")
-        make_room(self._brackets + self._depths.deepest)
+        make_room(self._levels + self._depths.deepest)
         return node
 
     def _expression(self) -> Node:

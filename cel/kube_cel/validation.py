@@ -32,7 +32,7 @@ def _validate(checked: Checked, node: Node, seen: set[int], *, mixed: bool) -> N
     elif not mixed:
         _validate_literal(checked, node)
     for child in node.children:
-        if child.id not in seen and child.id in checked.types:
+        if child.children and child.id not in seen and child.id in checked.types:
             _validate(checked, child, seen, mixed=mixed)
 
 

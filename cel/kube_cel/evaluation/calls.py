@@ -73,6 +73,12 @@ class Callee:
         return result
 
 
+@lru_cache(maxsize=1024)
+def callee_of(resolution: Resolution) -> Callee:
+    """The callee of what a call means, the same each time."""
+    return Callee(resolution, implementation(resolution))
+
+
 def _called(implement: Implementation, args: tuple[object, ...]) -> object:
     for argument in args:
         if argument.__class__ is Failure:

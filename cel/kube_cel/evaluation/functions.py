@@ -5,7 +5,7 @@ from typing import Final
 from kube_cel.checked import Resolution
 from kube_cel.evaluation.calls import (
     Callee,
-    implementation,
+    callee_of,
     is_one_for_all,
     plan_call,
     plan_known,
@@ -40,16 +40,15 @@ _PATTERNS: Final = frozenset({"find", "findAll", "matches"})
 
 def plan_function(node: Call, resolution: Resolution, args: tuple[Plan, ...]) -> Plan:
     """The plan of a call. Raises ``EvaluationError`` where a constant in it fails."""
-    implement = implementation(resolution)
+    callee = callee_of(resolution)
     if node.function in _FOLDED and args[0].is_constant:
-        return constant_plan(implement(args[0].constant))
+        return constant_plan(callee.implement(args[0].constant))
     if node.function == "@in" and len(resolution.overloads) == 1:
         member = plan_membership(args[0].run, args[1].constant)
         if member is not None:
             return member
     if _grows_a_list(node, resolution):
-        implement = append
-    callee = Callee(resolution, implement)
+        callee = Callee(resolution, append)
     several = len(resolution.overloads) > 1 and not is_one_for_all(node.function)
     if several or node.function == "format":
         return Plan(plan_variadic(callee, tuple(arg.run for arg in args)))

@@ -55,12 +55,12 @@ class Planner:
 
     def _plan(self, node: Node) -> Plan:
         match node:
+            case Call():
+                return self._call(node)
             case Literal() | Ident():
                 return self._leaf(node)
             case Select():
                 return self._select(node)
-            case Call():
-                return self._call(node)
             case ListLiteral(elements=elements):
                 return plan_list(node, tuple(map(self.plan, elements)))
             case MapLiteral(entries=entries):

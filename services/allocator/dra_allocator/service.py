@@ -14,6 +14,7 @@ import structlog
 
 from dra_allocator.core.cards import Card
 from dra_allocator.core.engine import WRITER, Engine
+from dra_allocator.core.evolve import fold
 from dra_allocator.core.packed import DamagedSnapshotError
 from dra_allocator.core.policy import policy_name
 from dra_allocator.core.replay import READ, new_state
@@ -110,10 +111,14 @@ class Service:
         self._applied = 0
 
     def _take(self, batch: Sequence[Record]) -> None:
-        take = self._engine.take if self.caught_up.is_set() else self._engine.state.fold
         for record in batch:
             count_unreadable(record, writer=True)
-            take(record)
+        if self.caught_up.is_set():
+            for record in batch:
+                self._engine.take(record)
+        elif batch:
+            fold(self._engine.state.registers, batch)
+            self._engine.state.see(batch[-1])
         if batch:
             self._applied += len(batch)
             self._changed_at = time.monotonic()

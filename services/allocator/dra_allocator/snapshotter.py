@@ -13,7 +13,7 @@ from typing import Final
 import structlog
 from prometheus_client import Gauge
 
-from dra_allocator.core.evolve import evolve
+from dra_allocator.core.evolve import fold
 from dra_allocator.core.packed import DamagedSnapshotError
 from dra_allocator.core.registers import Registers
 from dra_allocator.core.replay import READ
@@ -67,9 +67,8 @@ class Snapshotter:
         async for batch in self._log.read(subjects=READ):
             for record in batch:
                 count_unreadable(record, writer=True)
-                evolve(self._registers, record.envelope, record.sequence)
                 self._newest = record
-            self._registers.changes.clear()
+            fold(self._registers, batch)
             self._fresh += len(batch)
             if not batch:
                 readiness.there("start")
@@ -143,9 +142,7 @@ class Snapshotter:
         """What the log has behind `start`, None: from its beginning."""
         after = start.head.place.sequence if start is not None else 0
         async for batch in self._log.read(after=after, until=until, subjects=READ):
-            for record in batch:
-                evolve(registers, record.envelope, record.sequence)
-            registers.changes.clear()
+            fold(registers, batch)
 
 
 async def serve(settings: SnapshotterSettings, readiness: Readiness) -> None:

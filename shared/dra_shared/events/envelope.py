@@ -100,13 +100,12 @@ def decode(data: bytes, place: str = "the event") -> Envelope:
         return _decode_other_release(data, place, error)
 
 
-def decode_or_park(data: bytes, place: str) -> Envelope:
-    """The event of these bytes, or an UnreadableFact that keeps them."""
+def decode_or_park(data: bytes, *place: object) -> Envelope:
+    """The event of these bytes, or an UnreadableFact that keeps them; `place` in words and numbers."""
     try:
-        return decode(data, place)
-    except CorruptEventError as error:
-        parked = UnreadableFact(why=str(error), raw=data)
-        return Envelope(id=f"unreadable:{place}", actor="unknown", fact=parked)
+        return _DECODER.decode(data)
+    except msgspec.DecodeError:
+        return _decode_with_care(data, "".join(map(str, place)))
 
 
 def known_tags() -> frozenset[str]:
@@ -118,6 +117,14 @@ def fact_types() -> tuple[type[Fact], ...]:
     """All fact classes, by tag."""
     kinds: tuple[type[Fact], ...] = AnyFact.__args__
     return tuple(sorted(kinds, key=lambda kind: str(kind.__struct_config__.tag)))
+
+
+def _decode_with_care(data: bytes, place: str) -> Envelope:
+    try:
+        return decode(data, place)
+    except CorruptEventError as error:
+        parked = UnreadableFact(why=str(error), raw=data)
+        return Envelope(id=f"unreadable:{place}", actor="unknown", fact=parked)
 
 
 def _decode_other_release(data: bytes, place: str, error: msgspec.DecodeError) -> Envelope:

@@ -7,7 +7,7 @@ the hook, the subscription's own callback brings the same messages, only slower.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from nats.aio.client import Client
@@ -15,13 +15,18 @@ from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from nats.protocol.parser import Parser
 
-Arrival = Callable[[bytes, bytes, bytes | None, bytes], None]
-"""Called with subject, reply, header block (None without one) and payload; must not wait."""
+Message = tuple[bytes, bytes, bytes, bytes]
+"""Subject, reply, header block and payload; empty is what there is none of."""
+
+Arrival = Callable[[Sequence[Message]], None]
+"""Called with messages that came together; must not wait."""
 
 _MESSAGE: Final = re.compile(
-    rb"MSG (\S+) (\d+) (?:(\S+) )?()(\d+)\r\n|HMSG (\S+) (\d+) (?:(\S+) )?(\d+) (\d+)\r\n"
+    rb"HMSG ([^ ]+) (\d+) (?:([^ ]+) )?(\d+) (\d+)\r\n|MSG ([^ ]+) (\d+) (?:(\S+) )?()(\d+)\r\n"
 )
-_PLAIN_GROUPS: Final = 5
+_WITH_HEADER: Final = (1, 2, 3, 4, 5)
+_WITHOUT: Final = (6, 7, 8, 9, 10)
+"""Subject, subscription, reply, bytes of the header, bytes of it and the payload."""
 
 
 class DirectParser(Parser):
@@ -58,21 +63,28 @@ class DirectParser(Parser):
 
     def _direct(self, buffer: bytes, position: int) -> int:
         """Delivers registered messages from here on; returns where the next other thing stands."""
-        match, arrivals = _MESSAGE.match, self.arrivals
+        match, arrivals, length = _MESSAGE.match, self.arrivals, len(buffer)
+        came: list[Message] = []
+        whose = b""
         while found := match(buffer, position):
-            plain = found.lastindex == _PLAIN_GROUPS
-            groups = (1, 2, 3, 4, 5) if plain else (6, 7, 8, 9, 10)
+            groups = _WITHOUT if found.lastindex == _WITHOUT[-1] else _WITH_HEADER
             subject, sid, reply, header, size = found.group(*groups)
-            arrive = arrivals.get(sid)
             body = found.end()
             end = body + int(size)
-            if arrive is None or end + 2 > len(buffer):
+            if end + 2 > length or sid not in arrivals:
                 break
-            split = body + int(header) if header else body
-            block = buffer[body:split] if header else None
-            arrive(subject, reply or b"", block, buffer[split:end])
+            if sid != whose:
+                self._deliver(whose, came)
+                came, whose = [], sid
+            data = body + int(header) if header else body
+            came.append((subject, reply or b"", buffer[body:data], buffer[data:end]))
             position = end + 2
+        self._deliver(whose, came)
         return position
+
+    def _deliver(self, sid: bytes, came: list[Message]) -> None:
+        if came:
+            self.arrivals[sid](came)
 
 
 def _end_of_operation(buffer: bytes | bytearray, position: int) -> int:
@@ -81,8 +93,7 @@ def _end_of_operation(buffer: bytes | bytearray, position: int) -> int:
     if found is None:
         line = buffer.find(b"\r\n", position)
         return line + 2 if line >= 0 else len(buffer) + 1
-    size = found.group(5) or found.group(10)
-    return found.end() + int(size) + 2
+    return found.end() + int(found[5] or found[10]) + 2
 
 
 def install(client: Client) -> bool:
@@ -98,8 +109,8 @@ async def subscribe(client: Client, subject: str, arrive: Arrival) -> Subscripti
 
     async def slow_way(message: Msg) -> None:
         status = (message.headers or {}).get("Status")
-        block = f"NATS/1.0 {status}".encode() if status else None
-        arrive(message.subject.encode(), message.reply.encode(), block, message.data)
+        block = f"NATS/1.0 {status}".encode() if status else b""
+        arrive([(message.subject.encode(), message.reply.encode(), block, message.data)])
 
     subscription: Subscription = await client.subscribe(subject, cb=slow_way)
     parser = _parser(client)

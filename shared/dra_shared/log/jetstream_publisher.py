@@ -22,7 +22,7 @@ from dra_shared.log.jetstream_answers import (
     pause_after,
     sequence_of,
 )
-from dra_shared.log.jetstream_parser import subscribe
+from dra_shared.log.jetstream_parser import Message, subscribe
 from dra_shared.log.protocol import Epoch, EventTooLargeError, LogUnavailableError
 
 WINDOW: Final = 1024
@@ -113,14 +113,11 @@ class Publisher:
         await self._client.publish(subject, data, reply=reply, headers=headers)
         return token
 
-    def _acknowledge(
-        self, subject: bytes, _reply: bytes, header: bytes | None, data: bytes
-    ) -> None:
-        future = self._waiting.get(subject)
-        if future is None or future.done():
-            return
-        no_responders = header is not None and header[9:12] == b"503"
-        future.set_result(NO_RESPONDERS if no_responders else decode_ack(data))
+    def _acknowledge(self, came: Sequence[Message]) -> None:
+        for subject, _, header, data in came:
+            future = self._waiting.get(subject)
+            if future is not None and not future.done():
+                future.set_result(NO_RESPONDERS if header[9:12] == b"503" else decode_ack(data))
 
 
 def encoded(event: Envelope, client: Client) -> bytes:

@@ -9,6 +9,7 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import suppress
+from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -18,7 +19,7 @@ from nats.errors import Error as NatsError
 from nats.js import JetStreamContext, api
 
 from dra_shared.events.envelope import decode_or_park
-from dra_shared.log.jetstream_parser import subscribe, unsubscribe
+from dra_shared.log.jetstream_parser import Message, subscribe, unsubscribe
 from dra_shared.log.protocol import LogUnavailableError, Record
 
 BATCH: Final = 4000
@@ -31,8 +32,11 @@ SILENCE: Final = 5.0
 
 RETRY_PAUSE: Final = 0.1
 _LOOK: Final = 0.25
-_SHORT_REPLY: Final = 9
 _DOTS_OF_A_KIND: Final = 2
+
+_NUMBERS_AT: Final = MappingProxyType({9: 5, 11: 7, 12: 7})
+"""Where a reply says the sequence, the consumer's sequence, the time and how many are to come, by
+the number of its tokens: servers may name their domain and account in it. Others are no event's."""
 
 _UNDELIVERED: Final = re.compile(rb"Nats-Pending-Messages: (\d+)")
 _ENCODER: Final = msgspec.json.Encoder()
@@ -134,24 +138,24 @@ class Pull:
         elif quiet > SILENCE:
             self._lost = "silent"
 
-    def _arrive(self, subject: bytes, reply: bytes, header: bytes | None, data: bytes) -> None:
+    def _arrive(self, came: Sequence[Message]) -> None:
         self._wake.set()
-        if header is not None and not reply.startswith(b"$JS.ACK."):
-            self._note(header)
-            return
-        tokens = reply.split(b".")
-        shift = 0 if len(tokens) == _SHORT_REPLY else 2
-        if int(tokens[6 + shift]) != self._expected or self._lost:
-            self._lost = self._lost or "gap"
-            return
-        self._expected += 1
-        self._owed -= 1
-        sequence = int(tokens[5 + shift])
-        self.pending = int(tokens[8 + shift])
-        if self._wanted is not None and not self._wanted.fullmatch(subject):
-            return
-        event = decode_or_park(data, f"sequence {sequence} of the log")
-        self._arrived.append(Record(sequence, int(tokens[7 + shift]), subject.decode(), event))
+        for subject, reply, header, data in came:
+            tokens = reply.split(b".")
+            at = _NUMBERS_AT.get(len(tokens))
+            if at is None:
+                self._note(header)
+                continue
+            sequence, order, time_ns, pending = map(int, tokens[at : at + 4])
+            if order != self._expected or self._lost:
+                self._lost = self._lost or "gap"
+                return
+            self._expected += 1
+            self._owed -= 1
+            self.pending = pending
+            if self._wanted is None or self._wanted.fullmatch(subject):
+                event = decode_or_park(data, "sequence ", sequence, " of the log")
+                self._arrived.append(Record(sequence, time_ns, subject.decode(), event))
 
     def _note(self, header: bytes) -> None:
         """A status instead of an event: a heartbeat, or a pull that ended with so much undelivered."""

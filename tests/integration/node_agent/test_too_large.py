@@ -2,11 +2,13 @@
 
 import asyncio
 import json
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from facts import found
 from node import Kubelet, Node, a_claim, ids
 from node_facts import GPU, told
 from servers import NatsServer
@@ -125,3 +127,24 @@ async def test_a_fact_that_the_log_never_takes_holds_up_no_other(
     assert await told(log, DevicesReported) == []
     ledger.close()
     await log.close()
+
+
+async def test_a_server_that_takes_too_little_is_told_until_it_is_mended(tmp_path: Path) -> None:
+    with NatsServer(tmp_path, more="max_payload: 65536\n") as small:
+        node = Node(small.url)
+
+        async def told() -> bool:
+            return "set max_payload to" in node.output()
+
+        try:
+            await node.start()
+            await until(told, "the operator is told")
+            small.kill()
+            with NatsServer(tmp_path, port=small.port) as mended:
+                log = JetStreamLog(await connect(mended.url, "test"))
+                await log.ensure_stream()
+                await until(lambda: found(log, AgentStarted), "the log hears of the agent")
+                await log.close()
+        finally:
+            node.kill()
+            shutil.rmtree(node.root)

@@ -4,8 +4,9 @@ import pytest
 from cluster import Story, a_claim, a_node, a_pod, a_pool, gone, ref
 from histories import STEPS, Step, go_on, start
 from hypothesis import given
+from hypothesis import strategies as st
 
-from dra_allocator.core.evolve import APPLIES, IGNORED, evolve, is_own
+from dra_allocator.core.evolve import APPLIES, IGNORED, evolve, fold, is_own
 from dra_allocator.core.registers import Registers, state_hash
 from dra_allocator.core.replay import READ
 from dra_shared.events.envelope import fact_types
@@ -51,6 +52,27 @@ def registers_of(records: list[Record]) -> str:
     for record in records:
         evolve(registers, record.envelope, record.sequence)
     return state_hash(registers)
+
+
+@given(STEPS, st.integers(0, 20))
+def test_folding_leads_where_each_fact_leads_and_only_what_follows_is_noted(
+    steps: list[Step], rest: int
+) -> None:
+    story = start()
+    for step in steps:
+        go_on(story, step)
+    story.decide()
+    before = story.records[: max(0, len(story.records) - rest)]
+    folded, followed = Registers(), Registers()
+    fold(folded, before)
+    for record in before:
+        evolve(followed, record.envelope, record.sequence)
+    followed.take_changes()
+    for record in story.records[len(before) :]:
+        evolve(folded, record.envelope, record.sequence)
+        evolve(followed, record.envelope, record.sequence)
+    assert folded.take_changes() == followed.take_changes()
+    assert state_hash(folded) == state_hash(followed)
 
 
 @given(STEPS)

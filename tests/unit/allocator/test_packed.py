@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dra_allocator.core.packed import DamagedSnapshotError, Packed, pack, pack_values, unpack
-from dra_allocator.core.registers import Placed, Register
+from dra_allocator.core.registers import Changes, Placed, Register
 
 KEYS = st.sampled_from(["a", "b", "c", "d"])
 VALUES = st.builds(Placed, node=st.text(max_size=3), claims=st.tuples(st.text(max_size=3)))
@@ -27,8 +27,8 @@ def packed(values: list[Placed]) -> Packed[Placed]:
 
 def filled(contents: dict[str, Placed]) -> tuple[Register[str, Placed], Register[str, Placed]]:
     """Two registers with the same in them: values put in, and packed ones."""
-    one: Register[str, Placed] = Register("placed", [])
-    other: Register[str, Placed] = Register("placed", [])
+    one: Register[str, Placed] = Register("placed", Changes())
+    other: Register[str, Placed] = Register("placed", Changes())
     for key, value in contents.items():
         one.put(key, value)
     other.fill(contents, packed(list(contents.values())), one.digest())

@@ -4,7 +4,7 @@ A fact that the allocator has no use for changes nothing; which ones those are s
 `IGNORED`, and a test checks that every fact is in one of the two places.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -22,6 +22,7 @@ from dra_allocator.core.search.nodes import one_node
 from dra_shared.events import allocations, claims, cluster, mirror, nodes, pools, writers
 from dra_shared.events.envelope import Envelope, UnknownFact, UnreadableFact
 from dra_shared.events.fact import Fact
+from dra_shared.log.protocol import Record
 
 _OWN: Final = frozenset(allocations.AllocationFact.__args__)
 BRIDGE: Final = "api-bridge"
@@ -33,6 +34,14 @@ def evolve(registers: Registers, envelope: Envelope, sequence: int) -> None:
     apply = APPLIES.get(type(fact))
     if apply is not None:
         apply(registers, fact, envelope.cause if type(fact) in _OWN else sequence)
+
+
+def fold(registers: Registers, records: Iterable[Record]) -> None:
+    """Applies what stands in the log, for those who keep nothing in step: no changes are noted."""
+    registers.changes.heard = False
+    for record in records:
+        evolve(registers, record.envelope, record.sequence)
+    registers.changes.heard = True
 
 
 def is_own(fact: Fact) -> bool:
@@ -103,16 +112,18 @@ def _epoch_opened(r: Registers, fact: writers.EpochOpened, _: int) -> None:
 
 
 def _allocated(r: Registers, fact: allocations.ClaimAllocated, cause: int) -> None:
+    uids: list[str] = []
+    selector = one_node(fact.node)
     for got in fact.claims:
-        if got.allocation.node_selector is not one_node(fact.node):
-            share_node(got.allocation, fact.node)
+        share_node(got.allocation, selector)
         holding = Holding(got.claim, fact.node, got.allocation, got.costs, cause)
         r.holdings.put(got.claim.uid, holding)
+        uids.append(got.claim.uid)
     pod = r.pods.get(fact.pod.uid)
     if pod is not None and pod.arrival <= cause:
-        uids = tuple([got.claim.uid for got in fact.claims] + [claim.uid for claim in fact.shared])
+        uids += [claim.uid for claim in fact.shared]
         r.refusals.drop(fact.pod.uid)
-        r.placed.put(fact.pod.uid, Placed(fact.node, uids))
+        r.placed.put(fact.pod.uid, Placed(fact.node, tuple(uids)))
 
 
 def undo(registers: Registers, fact: allocations.ClaimAllocated, refused: Refused | None) -> None:

@@ -8,9 +8,9 @@ from typing import Final
 
 import msgspec
 
-from dra_allocator.core.search.nodes import one_node
 from dra_shared.events.claims import ClaimRequested
 from dra_shared.kube.claims import AllocationResult, ResourceClaimSpec
+from dra_shared.kube.meta import NodeSelector
 
 MOST_SPECS: Final = 4096
 """Specs remembered; beyond that the oldest is forgotten, and the next like it is another copy."""
@@ -36,8 +36,8 @@ class Specs:
         self._known[key] = fact.spec
 
 
-def share_node(allocation: AllocationResult, node: str) -> None:
-    """Puts the one selector of this node in place of the allocation's own, if it is that."""
-    selector, shared = allocation.node_selector, one_node(node)
+def share_node(allocation: AllocationResult, shared: NodeSelector) -> None:
+    """Puts the one selector of a node in place of the allocation's own, if they are equal."""
+    selector = allocation.node_selector
     if selector is not shared and selector == shared:
         msgspec.structs.force_setattr(allocation, "node_selector", shared)

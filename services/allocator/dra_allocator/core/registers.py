@@ -102,6 +102,12 @@ class Change(msgspec.Struct, frozen=True, gc=False):
     new: Any
 
 
+class Changes(list[Change]):
+    """What changed, in order; nothing is noted while nobody listens."""
+
+    heard = True
+
+
 _ENCODER: Final = msgspec.json.Encoder(order="deterministic")
 _MODULUS: Final = 2**128
 
@@ -113,7 +119,7 @@ class Register(Generic[K, V]):
     """
 
     def __init__(
-        self, name: str, changes: list[Change], backwards: Backwards[Any, K] | None = None
+        self, name: str, changes: Changes, backwards: Backwards[Any, K] | None = None
     ) -> None:
         self.name = name
         self._changes = changes
@@ -123,13 +129,13 @@ class Register(Generic[K, V]):
         self.get: Callable[[K], V | None] = cast("dict[K, V]", self._values).get
         """The value, or None. Nothing is asked for more often: it is the dictionary's own."""
         self._sum = 0
-        self._uncounted: dict[K, V | None] = {}
-        """Keys that changed, each with the value that the sum still counts."""
+        self._uncounted: dict[K, V | None] | None = None
+        """Keys that changed, each with the value that the sum still counts; None: it counts nothing."""
 
     def put(self, key: K, value: V) -> None:
         """Sets the value and notes the change; an equal value changes nothing."""
         old = self.get(key)
-        if old != value:
+        if old is None or old != value:
             self._values[key] = value
             self._note(key, old, value)
 
@@ -174,10 +180,12 @@ class Register(Generic[K, V]):
         self._values.update(zip(keys, range(len(values)), strict=True))
         self._packed = values
         self.get = self._get
-        self._sum = digest
+        self._sum, self._uncounted = digest, {}
 
     def digest(self) -> int:
         """A number that depends on the contents alone: equal contents, equal digest."""
+        if self._uncounted is None:
+            self._sum, self._uncounted = self.recount(), {}
         for key, old in self._uncounted.items():
             self._sum += self._hash(key, self.get(key)) - self._hash(key, old)
         self._uncounted.clear()
@@ -205,13 +213,15 @@ class Register(Generic[K, V]):
         return value
 
     def _note(self, key: K, old: V | None, new: V | None) -> None:
-        if new is None and self._uncounted.get(key, old) is None:
-            del self._uncounted[key]
-        else:
-            self._uncounted.setdefault(key, old)
+        if self._uncounted is not None:
+            if new is None and self._uncounted.get(key, old) is None:
+                del self._uncounted[key]
+            else:
+                self._uncounted.setdefault(key, old)
         if self._backwards is not None:
             self._backwards.note(key, old, new)
-        self._changes.append(Change(self.name, key, old, new))
+        if self._changes.heard:
+            self._changes.append(Change(self.name, key, old, new))
 
     def _hash(self, key: K, value: V | None) -> int:
         if value is None:
@@ -235,7 +245,7 @@ class Registers:
     """All that the allocator knows. Keys are uids or names; who writes what stands beside it."""
 
     def __init__(self) -> None:
-        self.changes: list[Change] = []
+        self.changes = Changes()
         log = self.changes
         self.specs = Specs()
         self._users: Backwards[str, str] = Backwards(lambda placed: placed.claims)
