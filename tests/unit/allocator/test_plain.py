@@ -18,7 +18,7 @@ from hypothesis import given as generated
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from dra_allocator.core import attempt as deciding
+from dra_allocator.core import grant
 from dra_shared.events.allocations import AllocationFact
 from dra_shared.kube.claims import (
     DeviceClassConfiguration,
@@ -50,7 +50,7 @@ def told(steps: list[Step]) -> list[object]:
 def test_decisions_are_the_same_with_and_without_the_short_cut(steps: list[Step]) -> None:
     with_it = told(steps)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(deciding, "pick", lambda *_: None)
+        patch.setattr(grant, "pick", lambda *_: None)
         assert told(steps) == with_it
 
 
@@ -62,7 +62,7 @@ def both_ways(story: Story) -> list[AllocationFact]:
         other.append(record.envelope)
     facts = story.decide()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(deciding, "pick", lambda *_: None)
+        patch.setattr(grant, "pick", lambda *_: None)
         assert other.decide() == facts
     return facts
 

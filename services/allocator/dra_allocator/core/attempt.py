@@ -5,10 +5,11 @@ from typing import Final
 
 import msgspec
 
+from dra_allocator.core.again import remember
 from dra_allocator.core.demand import Demand, standing_refusal
+from dra_allocator.core.grant import Claims, Grant, allocated, plain_grant, pools_on
 from dra_allocator.core.kinds import Plan
 from dra_allocator.core.moment import Moment
-from dra_allocator.core.plain import Picked, allocate, pick
 from dra_allocator.core.policy import policy_of
 from dra_allocator.core.preference import penalty
 from dra_allocator.core.refuse import refuse, refuse_everywhere
@@ -17,32 +18,24 @@ from dra_allocator.core.search.outcome import (
     ON_THIS_NODE,
     ClaimError,
     Found,
-    FoundClaim,
     SearchLimit,
 )
 from dra_allocator.core.search.plan import Problem
-from dra_allocator.core.search.pools import Pool
 from dra_allocator.core.search.search import search
 from dra_allocator.core.search.twins import minding, searching
-from dra_allocator.core.size import check_size
 from dra_allocator.core.state import ClusterState
 from dra_allocator.core.where import allowed_nodes
 from dra_shared.events.allocations import (
-    AllocatedClaim,
     ClaimAllocated,
     ClaimUnsatisfiable,
     Refusal,
 )
-from dra_shared.kube.claims import AllocationResult
 
 COMPARED: Final = 32
 """Nodes that are compared for a claim with alternatives, once one node was found."""
 
 TRIAL_STEPS: Final = 5
 """What it costs to place a pod for trial and to take it back, in steps of a search."""
-
-Claims = tuple[FoundClaim, ...]
-"""What each open claim of the pod gets."""
 
 Decision = ClaimAllocated | ClaimUnsatisfiable
 
@@ -79,7 +72,7 @@ class Attempt:
             plan = state.kinds.plan_of(demand, self._kind)
             best = self._best(plan)
             if best is not None:
-                return self._allocated(*best, plan)
+                return allocated(demand, best, plan, self._policy, self._moment)
         except ClaimError as error:
             return refuse_everywhere(demand, error.message)
         if self._limited:
@@ -97,7 +90,8 @@ class Attempt:
             for node in self._candidates(plan):
                 for found in self._every(node, plan, purse):
                     purse.left -= TRIAL_STEPS
-                    yield self._allocated(node, found, plan)
+                    grant = Grant(node, found)
+                    yield allocated(self._demand, grant, plan, self._policy, self._moment)
                 if purse.left <= 0:
                     return
         except ClaimError:
@@ -106,7 +100,7 @@ class Attempt:
     def _every(self, node: str, plan: Plan, purse: Purse) -> Iterator[Claims]:
         """All that the claims could get on the node."""
         view = self._state.nodes.view(node)
-        problem = self._problem(view, self._pools(view))
+        problem = self._problem(view)
         before = 0
         purse.left -= 1
         try:
@@ -122,19 +116,19 @@ class Attempt:
             if error.kind not in ON_THIS_NODE:
                 raise
 
-    def _best(self, plan: Plan) -> tuple[str, Claims] | None:
+    def _best(self, plan: Plan) -> Grant | None:
         """The node with the most wanted alternatives among the first that will do.
 
         Raises ClaimError for claims that no node can satisfy.
         """
-        best: tuple[str, Claims] | None = None
+        best: Grant | None = None
         compared, least = 0, 0
         for node in self._candidates(plan):
             found = self._try(node, plan)
             if found is not None:
-                cost = penalty(plan.choices, found) if plan.choices else 0
+                cost = penalty(plan.choices, found.claims) if plan.choices else 0
                 if best is None or cost < least:
-                    best, least = (node, found), cost
+                    best, least = found, cost
             compared += best is not None
             if self._left <= 0 or (best and least == 0) or compared > COMPARED:
                 break
@@ -152,27 +146,27 @@ class Attempt:
         counts = state.counts.of(first.shape, admin=first.admin)
         return counts.in_order(first.count or 1, allowed, self._order.score)
 
-    def _try(self, node: str, plan: Plan) -> Claims | None:
+    def _try(self, node: str, plan: Plan) -> Grant | None:
         """What the claims get on the node; None if there is nothing for them."""
+        granted = plain_grant(self._state, plan, node, self._order, self._moment)
+        if granted is not None:
+            if self._left == self._budget:  # so it is the first that was tried
+                remember(self._state, self._demand, plan, granted, self._policy)
+            return granted
         view = self._state.nodes.view(node)
-        pools = self._pools(view)
-        if plan.plain is not None and plan.configured:
-            devices = pick(plan.plain, pools, self._state.in_use, self._state.selectors)
-            if devices is not None and not (self._order.strict_cards and self._may_clash(devices)):
-                return (allocate(plan.plain, node, devices, plan.configuration, self._moment),)
         likeness = self._state.likeness(view)
         if likeness in self._hopeless:
             return None
-        found = self._search(view, pools, plan)
+        found = self._search(view, plan)
         if found is None and likeness is not None:
             self._hopeless.add(likeness)
         if found is not None and plan.plain is not None:
             plan.configuration = found[0].allocation.devices.config
             plan.configured = True
-        return found
+        return None if found is None else Grant(node, found)
 
-    def _search(self, node: NodeView, pools: tuple[Pool, ...], plan: Plan) -> Claims | None:
-        problem = self._problem(node, pools)
+    def _search(self, node: NodeView, plan: Plan) -> Claims | None:
+        problem = self._problem(node)
         try:
             search = searching(problem, plan.planned)
             outcome = search.run(self._left, self._moment.share_id)
@@ -189,7 +183,8 @@ class Attempt:
     def _failure(self, node: str) -> str:
         """What is wrong on a node where the search failed, with the claims' own names."""
         view = self._state.nodes.view(node)
-        problem = self._state.problem(view, self._pools(view), self._demand.named())
+        pools = pools_on(self._state, node, self._order)
+        problem = self._state.problem(view, pools, self._demand.named())
         try:
             search(problem, budget=self._budget, share_id=self._moment.share_id)
         except ClaimError as error:
@@ -200,41 +195,10 @@ class Attempt:
         strict = self._order.strict_cards
         return refuse(self._state, self._demand, kind, message, strict_cards=strict)
 
-    def _may_clash(self, devices: tuple[Picked, ...]) -> bool:
-        """Whether some device is one card with others, so that only the search can tell."""
-        return any(one.device.id in self._state.cards.twins for one in devices)
-
-    def _problem(self, node: NodeView, pools: tuple[Pool, ...]) -> Problem:
+    def _problem(self, node: NodeView) -> Problem:
+        pools = pools_on(self._state, node.name, self._order)
         problem = self._state.problem(node, pools, self._demand.numbered())
         return minding(problem, self._state.cards.twins) if self._order.strict_cards else problem
-
-    def _pools(self, node: NodeView) -> tuple[Pool, ...]:
-        return self._state.pools.pools_of(node, smallest=self._order.smallest)
-
-    def _allocated(self, node: str, found: Claims, plan: Plan) -> ClaimAllocated:
-        time = self._moment.rfc3339()
-        claims = [
-            AllocatedClaim(
-                claim=requested.claim, allocation=_stamped(one.allocation, time), costs=one.costs
-            )
-            for requested, one in zip(self._demand.open, found, strict=True)
-        ]
-        fact = ClaimAllocated(
-            pod=self._demand.pod.request.pod,
-            node=node,
-            claims=tuple(claims),
-            shared=tuple([holding.claim for holding in self._demand.held]),
-            policy=self._policy,
-            time=time,
-        )
-        check_size(fact, plan.weight)
-        return fact
-
-
-def _stamped(allocation: AllocationResult, time: str) -> AllocationResult:
-    if allocation.allocation_timestamp is not None:
-        return allocation
-    return msgspec.structs.replace(allocation, allocation_timestamp=time)
 
 
 def limit_message(budget: int) -> str:

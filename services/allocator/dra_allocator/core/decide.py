@@ -6,6 +6,7 @@ All claims of a pod together or none, on one node; all pods of a group together 
 from collections.abc import Iterator
 from typing import Final
 
+from dra_allocator.core.again import again
 from dra_allocator.core.attempt import Attempt, Decision, Purse, limit_message
 from dra_allocator.core.demand import Demand, demand_of
 from dra_allocator.core.groups import fellows_of
@@ -34,6 +35,8 @@ def decide(state: ClusterState, pod_uid: str, policy: str) -> tuple[Decision, ..
     demand = demand_of(state.registers, pod_uid)
     if demand is None:
         return ()
+    if demand.pod.request.group is None and (fact := again(state, demand, policy)) is not None:
+        return (fact,)
     refused = state.registers.refusals.get(pod_uid)
     budget = BUDGET << min(refused.limits if refused else 0, MOST_DOUBLINGS)
     decisions = _decide(state, demand, policy, budget)

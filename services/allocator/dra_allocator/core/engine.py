@@ -21,6 +21,7 @@ from dra_shared.events.allocations import (
     AllocationAdopted,
     AllocationFact,
     ClaimReleased,
+    ClaimUnsatisfiable,
 )
 from dra_shared.events.claims import PodRequested
 from dra_shared.events.envelope import Envelope
@@ -118,9 +119,10 @@ class Engine:
         envelope = self._envelope(fact, epoch)
         self._outstanding.add(envelope.id)
         self._follow(self.state.apply_own(envelope))
-        refused = self.state.registers.refusals.get(envelope.correlation)
-        if refused is not None and refused.fact is fact:
-            self._sleep(refused)
+        if isinstance(fact, ClaimUnsatisfiable):
+            refused = self.state.registers.refusals.get(fact.pod.uid)
+            if refused is not None and refused.fact is fact:
+                self._sleep(refused)
         return envelope
 
     def retry_limited(self) -> None:
@@ -194,7 +196,8 @@ class Engine:
         """Notes what changes mean for those that wait."""
         topics: frozenset[Topic] = frozenset()
         for change in changes:
-            topics |= topics_in(change)
+            if brought := topics_in(change):
+                topics |= brought
             follow = self._follows.get(change.register)
             if follow is not None:
                 follow(change)
@@ -203,7 +206,9 @@ class Engine:
             self._queue.wake(topics)
 
     def _follow_claim(self, change: Change) -> None:
-        self._ask_again(self._waiting_for.get(change.key, ()))
+        waiting = self._waiting_for.get(change.key)
+        if waiting is not None:
+            self._ask_again(waiting)
 
     def _follow_unfit(self, change: Change) -> None:
         for claim_uid in sorted({*(change.old or ()), *(change.new or ())}):

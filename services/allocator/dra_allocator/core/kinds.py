@@ -30,6 +30,20 @@ MOST_KINDS: Final = 1024
 _ENCODER: Final = msgspec.json.Encoder(order="deterministic")
 
 
+class LastPlace(msgspec.Struct, eq=False):
+    """Where the last pod of a kind went: the node that a policy tries first, without a search.
+
+    `free`: devices that the node had for it. Up to `place` in the list of what was touched, no other
+    node changed. `turns`: pods that were placed so since the indices were asked last.
+    """
+
+    node: str
+    policy: str
+    free: int
+    place: int
+    turns: int = 0
+
+
 class Plan(msgspec.Struct, kw_only=True, eq=False):
     """Claims made ready to be searched for, under numbers instead of their names.
 
@@ -45,6 +59,7 @@ class Plan(msgspec.Struct, kw_only=True, eq=False):
     weight: int
     configuration: Configuration = None
     configured: bool = False
+    last: LastPlace | None = None
 
 
 class Kind(msgspec.Struct, eq=False):

@@ -23,7 +23,6 @@ from dra_allocator.core.search.outcome import FoundClaim
 from dra_allocator.core.search.plan import Alternative, PlannedClaim
 from dra_allocator.core.search.pools import Pool
 from dra_allocator.core.search.selectors import Selectors
-from dra_shared.events.allocations import Cost
 from dra_shared.kube.claims import (
     AllocationResult,
     DeviceAllocationConfiguration,
@@ -47,9 +46,9 @@ class PlainRequest(msgspec.Struct, frozen=True, eq=False):
 
 
 class Picked(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """A device for a request, and what a share of it takes."""
+    """Devices for a request; if it is one that others may share, what the share takes of it."""
 
-    device: PoolDevice
+    devices: tuple[PoolDevice, ...]
     consumed: dict[str, Quantity] | None = None
 
 
@@ -67,10 +66,10 @@ def read_plain(planned: tuple[PlannedClaim, ...]) -> PlainRequest | None:
     return PlainRequest(one, one.count, constraint.attribute if constraint else None)
 
 
-def pick(
+def offers_of(
     request: PlainRequest, pools: tuple[Pool, ...], in_use: InUse, selectors: Selectors
-) -> tuple[Picked, ...] | None:
-    """The first devices that will do, in search order; None if only the search can tell."""
+) -> list[Offer] | None:
+    """What the pools have for the request, in search order; None if only the search can tell."""
     offers: list[Offer] = []
     for pool in pools:
         if pool.fault is not None:
@@ -81,6 +80,14 @@ def pick(
         free = left(pool, found, in_use.of(pool.id))
         if free:
             offers.append((pool, free))
+    return offers
+
+
+def pick(request: PlainRequest, offers: Sequence[Offer], selectors: Selectors) -> Picked | None:
+    """The first devices that will do, in search order; None if only the search can tell.
+
+    There is at least one offer.
+    """
     if request.match is not None:
         return _pick_alike(request, request.match, offers)
     if request.count == 1:
@@ -89,76 +96,74 @@ def pick(
 
 
 def allocate(
-    request: PlainRequest,
-    node: str,
-    devices: tuple[Picked, ...],
-    configuration: Configuration,
-    moment: Moment,
+    request: PlainRequest, node: str, picked: Picked, configuration: Configuration, moment: Moment
 ) -> FoundClaim:
     """What the claim gets at this moment with these devices of the node."""
-    name, tolerations = request.alternative.name, request.alternative.wish.tolerations or None
-    results: list[DeviceRequestAllocationResult] = []
-    costs: list[Cost] = []
-    for number, one in enumerate(devices):
-        device = one.device
-        share, capacity = None, {}
-        if device.shareable:
-            share = moment.share_id(number)
-            capacity = {name: str(amount) for name, amount in (one.consumed or {}).items()}
-        results.append(
-            DeviceRequestAllocationResult(
-                request=name,
-                driver=device.id.driver,
-                pool=device.id.pool,
-                device=device.id.device,
-                tolerations=tolerations,
-                share_id=share,
-                consumed_capacity=capacity or None,
-            )
-        )
-        costs.append(cost_of(device, share, capacity))
+    if picked.consumed is None:
+        results = [_result(request, device) for device in picked.devices]
+        costs = tuple([device.cost for device in picked.devices])
+    else:
+        share = moment.share_id(0)
+        capacity = {name: str(amount) for name, amount in picked.consumed.items()}
+        results = [_result(request, device, share, capacity or None) for device in picked.devices]
+        costs = tuple([cost_of(device, share, capacity) for device in picked.devices])
     return FoundClaim(
         allocation=AllocationResult(
             devices=DeviceAllocationResult(results=tuple(results), config=configuration),
             node_selector=one_node(node),
             allocation_timestamp=moment.rfc3339(),
         ),
-        costs=tuple(costs),
+        costs=costs,
+    )
+
+
+def _result(
+    request: PlainRequest,
+    device: PoolDevice,
+    share: str | None = None,
+    capacity: dict[str, str] | None = None,
+) -> DeviceRequestAllocationResult:
+    id_, wanted = device.id, request.alternative
+    return DeviceRequestAllocationResult(
+        request=wanted.name,
+        driver=id_.driver,
+        pool=id_.pool,
+        device=id_.device,
+        tolerations=wanted.wish.tolerations or None,
+        share_id=share,
+        consumed_capacity=capacity,
     )
 
 
 def _pick_one(
     request: PlainRequest, offers: Sequence[Offer], selectors: Selectors
-) -> tuple[Picked, ...] | None:
+) -> Picked | None:
     """The first device of which enough is left."""
-    for pool, free in offers:
-        place = (free & -free).bit_length() - 1
-        traits = traits_of(pool)
-        if not traits.plain >> place & 1:
-            return None
-        if not traits.shareable >> place & 1:
-            return (Picked(pool.devices[place]),)
-        found = candidates(pool, request.alternative.shape, selectors)
-        return (Picked(pool.devices[place], found.consumed.get(place)),)
-    return None
+    pool, free = offers[0]
+    place = (free & -free).bit_length() - 1
+    traits = traits_of(pool)
+    if not traits.plain >> place & 1:
+        return None
+    if not traits.shareable >> place & 1:
+        return Picked((pool.devices[place],))
+    found = candidates(pool, request.alternative.shape, selectors)
+    return Picked((pool.devices[place],), found.consumed.get(place) or {})
 
 
-def _pick_whole(request: PlainRequest, offers: Sequence[Offer]) -> tuple[Picked, ...] | None:
-    chosen: list[Picked] = []
+def _pick_whole(request: PlainRequest, offers: Sequence[Offer]) -> Picked | None:
+    chosen: list[PoolDevice] = []
     for pool, free in offers:
         whole = traits_of(pool).whole
         for place in bits(free):
             if not whole >> place & 1:
                 return None
-            chosen.append(Picked(pool.devices[place]))
+            chosen.append(pool.devices[place])
             if len(chosen) == request.count:
-                return tuple(chosen)
+                return Picked(tuple(chosen))
     return None
 
 
-def _pick_alike(
-    request: PlainRequest, match: str, offers: Sequence[Offer]
-) -> tuple[Picked, ...] | None:
+def _pick_alike(request: PlainRequest, match: str, offers: Sequence[Offer]) -> Picked | None:
     """The devices of the value that comes first among those with enough devices, in one pool."""
     if len(offers) != 1:
         return None
@@ -166,8 +171,11 @@ def _pick_alike(
     alike = alike_in(pool, match)
     if alike.odd & free or free & ~traits_of(pool).whole:
         return None
-    enough = [mask & free for mask in alike.masks if (mask & free).bit_count() >= request.count]
-    if not enough:
+    first = 0
+    for mask in alike.masks:
+        here = mask & free
+        if here.bit_count() >= request.count and (not first or here & -here < first & -first):
+            first = here
+    if not first:
         return None
-    first = min(enough, key=lambda mask: mask & -mask)
-    return tuple(Picked(pool.devices[place]) for place in islice(bits(first), request.count))
+    return Picked(tuple([pool.devices[place] for place in islice(bits(first), request.count)]))

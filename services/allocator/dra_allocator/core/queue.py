@@ -48,7 +48,7 @@ class Queue:
         kind = self._kinds.pop(pod_uid)
         if pod_uid in self._sleepers:
             self._sleepers.discard(pod_uid)
-        else:
+        elif kind in self._asleep:
             self._wake_first(kind)
 
     def next(self) -> str | None:

@@ -210,15 +210,12 @@ class ClusterState:
 
 
 def _holding(state: ClusterState, change: Change) -> None:
-    pools: set[PoolKey] = set()
-    for cost in change.old.costs if change.old is not None else ():
-        state.in_use.remove(cost)
-        pools.add((cost.device.driver, cost.device.pool))
-    for cost in change.new.costs if change.new is not None else ():
-        state.in_use.add(cost)
-        pools.add((cost.device.driver, cost.device.pool))
-    for key in pools:
-        state.touch_pool(key)
+    if change.old is not None:
+        for key in state.in_use.give_back(change.old.costs):
+            state.touch_pool(key)
+    if change.new is not None:
+        for key in state.in_use.hold(change.new.costs):
+            state.touch_pool(key)
 
 
 def _pod(state: ClusterState, change: Change) -> None:

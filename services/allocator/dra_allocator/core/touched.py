@@ -33,10 +33,23 @@ class Touched:
 
     def since(self, place: int) -> tuple[list[str] | None, int]:
         """The nodes that changed behind that place, or None if that is no longer known; and the end."""
-        end = self._forgotten + len(self._names)
         if place < self._forgotten:
-            return None, end
-        return self._names[place - self._forgotten :], end
+            return None, self.end
+        return self._names[place - self._forgotten :], self.end
+
+    def since_only(self, place: int, node: str) -> int | None:
+        """The end, if nothing but this node changed behind that place; None otherwise."""
+        if place < self._forgotten:
+            return None
+        changed = self._names[place - self._forgotten :]
+        if changed.count(node) != len(changed):
+            return None
+        return place + len(changed)
+
+    @property
+    def end(self) -> int:
+        """The place behind all that changed so far."""
+        return self._forgotten + len(self._names)
 
     def _forget(self) -> None:
         surplus = len(self._names) - LONGEST // 2

@@ -45,7 +45,7 @@ def test_order_does_not_matter(costs: list[Cost], random: object) -> None:
 def test_what_is_removed_leaves_no_trace(kept: list[Cost], passing: list[Cost]) -> None:
     in_use = InUse(kept + passing)
     for cost in passing:
-        in_use.remove(cost)
+        in_use.give_back([cost])
     assert picture(in_use) == picture(InUse(kept))
 
 
@@ -53,7 +53,7 @@ def test_what_is_removed_leaves_no_trace(kept: list[Cost], passing: list[Cost]) 
 def test_a_copy_is_independent(costs: list[Cost], another: Cost) -> None:
     in_use = InUse(costs)
     before = picture(in_use)
-    in_use.copy().add(another)
+    in_use.copy().hold([another])
     assert picture(in_use) == before
 
 
@@ -62,9 +62,9 @@ def test_counters_of_a_shared_device_are_charged_once_until_its_last_share_goes(
     in_use = InUse([first, second])
     two = in_use.of(POOL).counters
     assert list(two.values()) == [2 * 10**9]
-    in_use.remove(first)
+    in_use.give_back([first])
     assert in_use.of(POOL).counters == two
-    in_use.remove(second)
+    in_use.give_back([second])
     assert not in_use.of(POOL).counters
 
 
@@ -77,7 +77,7 @@ def test_the_share_that_was_charged_most_counts(amounts: tuple[str, str]) -> Non
 def test_giving_back_what_nobody_took_is_our_fault_and_says_so() -> None:
     for in_use in (InUse(), InUse([a_cost("other")]), InUse([a_cost(share_id="x")])):
         with pytest.raises(UnknownCostError, match="n1/d0"):
-            in_use.remove(a_cost())
+            in_use.give_back([a_cost()])
 
 
 def test_holders_of_a_device_are_known() -> None:

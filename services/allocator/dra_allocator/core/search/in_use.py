@@ -10,6 +10,8 @@ from itertools import chain
 from types import MappingProxyType
 from typing import Final
 
+import msgspec
+
 from dra_allocator.core.search.devices import UNGROUPED, CounterName
 from dra_shared.events.allocations import Cost
 from dra_shared.ids import DeviceId
@@ -26,29 +28,34 @@ class UnknownCostError(Exception):
         super().__init__(f"{cost.device} is given back, but nothing holds it so: {cost}")
 
 
-class DeviceUse:
+class DeviceUse(msgspec.Struct, eq=False):
     """What holds one device. Its counters are charged once, however many shares there are."""
 
-    __slots__ = ("capacity", "costs", "counters", "whole")
-
-    def __init__(self, *costs: Cost) -> None:
-        self.costs = list(costs)
-        self.capacity: Mapping[str, int] = _NOTHING
-        self.counters: Mapping[CounterName, int] = _NO_COUNTERS
-        self.whole = False
-        self._recount()
+    costs: list[Cost]
+    whole: bool = False
+    capacity: Mapping[str, int] = _NOTHING
+    counters: Mapping[CounterName, int] = _NO_COUNTERS
 
     def add(self, cost: Cost) -> None:
         """Count one more holder."""
         self.costs.append(cost)
-        self._recount()
+        if cost.share_id is None:
+            self.whole = True
+        if cost.capacity:
+            self.capacity = _sum(self.capacity, cost)
+        if cost.counters:
+            self.counters = _most(self.counters, cost)
 
     def remove(self, cost: Cost) -> None:
         """Count one holder less. Raises UnknownCostError."""
         if cost not in self.costs:
             raise UnknownCostError(cost)
-        self.costs.remove(cost)
-        self._recount()
+        others = self.costs
+        others.remove(cost)
+        self.costs, self.whole = [], False
+        self.capacity, self.counters = _NOTHING, _NO_COUNTERS
+        for other in others:
+            self.add(other)
 
     def groups(self) -> Iterable[tuple[str, frozenset[str]]]:
         """Give the compatibility groups per counter set that it draws from, for each holder."""
@@ -57,51 +64,46 @@ class DeviceUse:
                 named = cost.compatibility_groups.get(counter_set)
                 yield counter_set, frozenset(named) if named else UNGROUPED
 
-    def _recount(self) -> None:
-        self.whole = False
-        self.capacity, self.counters = _NOTHING, _NO_COUNTERS
-        for cost in self.costs:
-            if cost.share_id is None:
-                self.whole = True
-            if cost.capacity:
-                self.capacity = _sum(self.capacity, cost)
-            if cost.counters:
-                self.counters = _most(self.counters, cost)
-
 
 class PoolUse:
     """What is held of one pool, by device name, and the counters that this takes together.
 
     `left` is what others worked out from this alone; whenever this changes it is forgotten. `cards`:
-    how often a device is held only since it is one card with another.
+    how often a device is held only since it is one card with another. `grouped`: holders that name
+    compatibility groups.
     """
 
-    __slots__ = ("cards", "counters", "devices", "left")
+    __slots__ = ("cards", "counters", "devices", "grouped", "left")
 
     def __init__(self) -> None:
         self.devices: dict[str, DeviceUse] = {}
         self.counters: dict[CounterName, int] = {}
         self.left: dict[Hashable, int] = {}
         self.cards = 0
+        self.grouped = 0
 
     def add(self, cost: Cost) -> None:
         """Count one more holder of a device."""
         self.left.clear()
-        use = self.devices.get(cost.device.device)
+        name = cost.device.device
+        use = self.devices.get(name)
         if use is None:
-            use = self.devices[cost.device.device] = DeviceUse(cost)
-        else:
+            use = self.devices[name] = DeviceUse([])
+        elif use.counters:
             self._charge(use.counters, -1)
-            use.add(cost)
+        use.add(cost)
         if use.counters:
             self._charge(use.counters, 1)
         if cost.card_of is not None:
             self.cards += 1
+        if cost.compatibility_groups:
+            self.grouped += 1
 
     def remove(self, cost: Cost) -> None:
         """Count one holder less. Raises UnknownCostError."""
         self.left.clear()
-        use = self.devices.get(cost.device.device)
+        name = cost.device.device
+        use = self.devices.get(name)
         if use is None:
             raise UnknownCostError(cost)
         self._charge(use.counters, -1)
@@ -109,8 +111,10 @@ class PoolUse:
         self._charge(use.counters, 1)
         if cost.card_of is not None:
             self.cards -= 1
+        if cost.compatibility_groups:
+            self.grouped -= 1
         if not use.costs:
-            del self.devices[cost.device.device]
+            del self.devices[name]
 
     def groups(self) -> dict[str, frozenset[str]]:
         """Give what the compatibility groups of all holders have in common, per counter set."""
@@ -169,27 +173,38 @@ class InUse:
         """Count many holders at once: they are looked at when somebody asks, pool by pool."""
         self._unsorted = chain(self._unsorted, costs)
 
-    def add(self, cost: Cost) -> None:
-        """Count what one result of an allocation takes; admin access takes nothing."""
-        if cost.admin:
-            return
-        key = (cost.device.driver, cost.device.pool)
-        pool = self._read(key) if self._unread or self._unsorted else self._pools.get(key)
-        if pool is None:
-            pool = self._pools[key] = PoolUse()
-        pool.add(cost)
+    def hold(self, costs: Iterable[Cost]) -> Iterable[tuple[str, str]]:
+        """Count what the results of an allocation take; admin access takes nothing.
 
-    def remove(self, cost: Cost) -> None:
-        """Give back what `add` counted. Raises UnknownCostError."""
-        if cost.admin:
-            return
-        key = _pool(cost.device)
-        pool = self._read(key)
-        if pool is None:
-            raise UnknownCostError(cost)
-        pool.remove(cost)
-        if not pool.devices:
-            del self._pools[key]
+        Gives the pools of the devices, by driver and name.
+        """
+        pools: dict[tuple[str, str], PoolUse | None] = {}
+        for cost in costs:
+            key = (cost.device.driver, cost.device.pool)
+            pool = pools.get(key)
+            if pool is None:
+                pool = pools[key] = self._read(key)
+            if cost.admin:
+                continue
+            if pool is None:
+                pool = pools[key] = self._pools[key] = PoolUse()
+            pool.add(cost)
+        return pools
+
+    def give_back(self, costs: Iterable[Cost]) -> Iterable[tuple[str, str]]:
+        """Take back what `hold` counted, and give the pools as it does. Raises UnknownCostError."""
+        pools: dict[tuple[str, str], PoolUse | None] = {}
+        for cost in costs:
+            key = (cost.device.driver, cost.device.pool)
+            pool = pools[key] = self._read(key)
+            if cost.admin:
+                continue
+            if pool is None:
+                raise UnknownCostError(cost)
+            pool.remove(cost)
+            if not pool.devices:
+                del self._pools[key]
+        return pools
 
     def of(self, pool: tuple[str, str]) -> PoolUse:
         """Give what is held of one pool; for reading."""

@@ -66,17 +66,24 @@ def _short_of_counters(pool: Pool, traits: Traits, use: PoolUse) -> int:
 
     Where a holder has named compatibility groups, which today's devices need not, a trial tells.
     """
-    if any(cost.compatibility_groups for one in use.devices.values() for cost in one.costs):
-        return _clashing(pool, use, sum(devices for _, devices in traits.draws))
+    if use.grouped:
+        return _clashing(pool, use, _drawing(traits))
     drawn = use.counters
-    overdrawn = any(drawn.get(name, 0) > amount for name, amount in pool.counters.items())
+    remaining = {name: amount - drawn.get(name, 0) for name, amount in pool.counters.items()}
+    if remaining and min(remaining.values()) < 0:
+        return _drawing(traits)
     mask = 0
     for draw, devices in traits.draws:
-        if overdrawn or any(
-            n > pool.counters.get(name, 0) - drawn.get(name, 0) for name, n in draw
-        ):
-            mask |= devices
+        for name, amount in draw:
+            if amount > remaining.get(name, 0):
+                mask |= devices
+                break
     return mask
+
+
+def _drawing(traits: Traits) -> int:
+    """The devices that draw from counters."""
+    return sum(devices for _, devices in traits.draws)
 
 
 def _short_of_capacity(pool: Pool, found: Candidates, use: PoolUse, mask: int) -> int:

@@ -11,7 +11,7 @@ from dra_allocator.core.search.in_use import DeviceUse, PoolUse
 from dra_allocator.core.search.pools import Pool
 from dra_shared.quantity import Quantity
 
-NOTHING = DeviceUse()
+NOTHING = DeviceUse([])
 
 
 class Taken(msgspec.Struct, frozen=True, kw_only=True, eq=False):
