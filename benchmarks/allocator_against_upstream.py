@@ -1,6 +1,7 @@
 """Our allocator against Kubernetes' own, on the same clusters and claims, in the same run.
 
     python benchmarks/allocator_against_upstream.py [--nodes 100,1000] [--kinds plain] [--json FILE]
+        [--python COMMAND]
 
 The peer (peers/upstream_allocator) is used in two ways. `scheduler`: as kube-scheduler does, the
 allocated state is copied and the allocator built for each pod, and nodes are tried from a rotating
@@ -44,11 +45,12 @@ STATISTICS: Final = ("per_second", "clock_per_second", "p50", "p99", "longest", 
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """How much is measured in one turn of one side, and how many rounds there are."""
+    """How much is measured in one turn of one side, how many rounds there are, and our interpreter."""
 
     decisions: int
     seconds: float
     rounds: int
+    python: str
 
 
 class Row(msgspec.Struct, kw_only=True):
@@ -91,7 +93,7 @@ def _steady(kind: str, nodes: int, fills: list[int]) -> Iterator[Workload]:
 def measure(workload: Workload, mode: str, limits: Limits) -> Row:
     """Starts both sides and lets them take turns."""
     turns: dict[str, list[dict[str, Any]]] = {"ours": [], "scheduler": [], "best": []}
-    with ours(workload) as we, peer(workload) as they:
+    with ours(workload, limits.python) as we, peer(workload) as they:
         sides = {"ours": we, "scheduler": they, "best": they}
         for side, one in sides.items():
             one.ask(way=side, mode="steady", decisions=1, seconds=limits.seconds)
@@ -178,10 +180,15 @@ def main() -> None:
     parser.add_argument("--decisions", type=int, default=2000, help="at most, in one turn")
     parser.add_argument("--seconds", type=float, default=2.0, help="at most, in one turn")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument(
+        "--python",
+        default=sys.executable,
+        help="the command that starts Python for our side, which finds our packages by PYTHONPATH",
+    )
     parser.add_argument("--json", type=Path, help="a file for one JSON object a line")
     arguments = parser.parse_args()
     build_peer()
-    limits = Limits(arguments.decisions, arguments.seconds, arguments.rounds)
+    limits = Limits(arguments.decisions, arguments.seconds, arguments.rounds, arguments.python)
     print(f"times in us; {os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f}")
     print(HEAD, flush=True)
     started = time.monotonic()

@@ -5,6 +5,7 @@ answer in the same shape, so that whoever asks need not know which of them it is
 """
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -83,10 +84,10 @@ class Side:
         return answer
 
 
-def ours(workload: Workload) -> Side:
-    """Our allocator with the workload's cluster in it."""
+def ours(workload: Workload, python: str = sys.executable) -> Side:
+    """Our allocator with the workload's cluster in it. `python`: the command that starts Python."""
     described = msgspec.json.encode(workload).decode()
-    return Side([sys.executable, str(HERE / "allocator.py"), "--serve", described])
+    return Side([*shlex.split(python), str(HERE / "allocator.py"), "--serve", described])
 
 
 def peer(workload: Workload) -> Side:
