@@ -112,18 +112,19 @@ def _epoch_opened(r: Registers, fact: writers.EpochOpened, _: int) -> None:
 
 
 def _allocated(r: Registers, fact: allocations.ClaimAllocated, cause: int) -> None:
-    uids: list[str] = []
+    """The pod first: when it is known to be placed, nobody asks for its claims on its behalf."""
+    pod = r.pods.get(fact.pod.uid)
+    if pod is not None and pod.arrival <= cause:
+        uids = [got.claim.uid for got in fact.claims]
+        if fact.shared:
+            uids += [claim.uid for claim in fact.shared]
+        r.refusals.drop(fact.pod.uid)
+        r.placed.put(fact.pod.uid, Placed(fact.node, tuple(uids)))
     selector = one_node(fact.node)
     for got in fact.claims:
         share_node(got.allocation, selector)
         holding = Holding(got.claim, fact.node, got.allocation, got.costs, cause)
         r.holdings.put(got.claim.uid, holding)
-        uids.append(got.claim.uid)
-    pod = r.pods.get(fact.pod.uid)
-    if pod is not None and pod.arrival <= cause:
-        uids += [claim.uid for claim in fact.shared]
-        r.refusals.drop(fact.pod.uid)
-        r.placed.put(fact.pod.uid, Placed(fact.node, tuple(uids)))
 
 
 def undo(registers: Registers, fact: allocations.ClaimAllocated, refused: Refused | None) -> None:
