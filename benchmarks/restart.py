@@ -63,6 +63,9 @@ OURS: Final = ("dra-allocator", "dra-shared", "kube-cel")
 
 AT_ONCE: Final = 1000
 DEADLINE_SECONDS: Final = 120.0
+LOOK_SECONDS: Final = 0.1
+"""Between questions whether it is ready: they take time of the service, a tenth of it every 0.02 s."""
+
 HEAD: Final = (
     f"{'from':12} {'ready s':>8} {'cpu s':>7} {'decided s':>10} {'cpu s':>7} {'RSS MB':>7}"
 )
@@ -168,7 +171,7 @@ async def restart(server: NatsServer, client: Client, python: Path, source: str)
     await client.flush()
     async with part(server, python, "dra_allocator") as (process, port):
         start = time.perf_counter()
-        await until(partial(_is_ready, port), "the allocator is ready", within=DEADLINE_SECONDS)
+        await _ready(port)
         ready, ready_cpu = time.perf_counter() - start, _cpu(process.pid)
         async with asyncio.timeout(DEADLINE_SECONDS):
             await decided.wait()
@@ -189,7 +192,7 @@ async def snapshot(server: NatsServer, client: Client, python: Path) -> Restart:
     store = Store(client)
     async with part(server, python, "dra_allocator.snapshotter") as (process, port):
         start = time.perf_counter()
-        await until(partial(_is_ready, port), "the snapshotter is ready", within=DEADLINE_SECONDS)
+        await _ready(port)
         ready, ready_cpu = time.perf_counter() - start, _cpu(process.pid)
         await until(store.slots, "a snapshot is stored", within=DEADLINE_SECONDS)
         return Restart(
@@ -224,8 +227,9 @@ async def part(
         await process.wait()
 
 
-async def _is_ready(port: int) -> bool:
-    return await asyncio.to_thread(_answers, f"http://127.0.0.1:{port}/readyz")
+async def _ready(port: int) -> None:
+    asked = partial(asyncio.to_thread, _answers, f"http://127.0.0.1:{port}/readyz")
+    await until(asked, "the service is ready", within=DEADLINE_SECONDS, every=LOOK_SECONDS)
 
 
 def _answers(url: str) -> bool:

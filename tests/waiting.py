@@ -9,7 +9,11 @@ T = TypeVar("T")
 
 
 async def until(
-    condition: Callable[[], Coroutine[Any, Any, T]], what: str, *, within: float = 10.0
+    condition: Callable[[], Coroutine[Any, Any, T]],
+    what: str,
+    *,
+    within: float = 10.0,
+    every: float = 0.02,
 ) -> T:
     """The condition's first true value; fails with `what` when there is none in `within` seconds."""
     deadline = time.monotonic() + within
@@ -20,4 +24,4 @@ async def until(
         if time.monotonic() > deadline:
             message = f"not within {within} s: {what}"
             raise AssertionError(message)
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(every)

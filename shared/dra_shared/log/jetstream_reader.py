@@ -9,7 +9,6 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import suppress
-from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -34,12 +33,12 @@ RETRY_PAUSE: Final = 0.1
 _LOOK: Final = 0.25
 _DOTS_OF_A_KIND: Final = 2
 
-_NUMBERS_AT: Final = MappingProxyType({9: 5, 11: 7, 12: 7})
-"""Where a reply says the sequence, the consumer's sequence, the time and how many are to come, by
-the number of its tokens: servers may name their domain and account in it. Others are no event's."""
-
 _UNDELIVERED: Final = re.compile(rb"Nats-Pending-Messages: (\d+)")
 _ENCODER: Final = msgspec.json.Encoder()
+_NUMBERS: Final = msgspec.json.Decoder(list[int])
+_BEFORE_NUMBERS: Final = (5, 7)
+_SHORT_REPLY: Final = 9
+"""Tokens of a reply before its numbers, without the server's domain and account and with them."""
 
 
 class _Lost(Exception):  # noqa: N818 - not an error of anybody, a reason to begin anew
@@ -140,13 +139,11 @@ class Pull:
 
     def _arrive(self, came: Sequence[Message]) -> None:
         self._wake.set()
-        for subject, reply, header, data in came:
-            tokens = reply.split(b".")
-            at = _NUMBERS_AT.get(len(tokens))
-            if at is None:
-                self._note(header)
-                continue
-            sequence, order, time_ns, pending = map(int, tokens[at : at + 4])
+        events = [message for message in came if message[1]]
+        number = iter(numbers_of([reply for _, reply, _, _ in events]))
+        for (subject, _, _, data), sequence, order, time_ns, pending in zip(
+            events, number, number, number, number, strict=True
+        ):
             if order != self._expected or self._lost:
                 self._lost = self._lost or "gap"
                 return
@@ -156,6 +153,9 @@ class Pull:
             if self._wanted is None or self._wanted.fullmatch(subject):
                 event = decode_or_park(data, "sequence ", sequence, " of the log")
                 self._arrived.append(Record(sequence, time_ns, subject.decode(), event))
+        for _, reply, header, _ in came:
+            if not reply:
+                self._note(header)
 
     def _note(self, header: bytes) -> None:
         """A status instead of an event: a heartbeat, or a pull that ended with so much undelivered."""
@@ -232,6 +232,28 @@ class Reader:
         pull = Pull(self._client, self._stream, info.name, info.num_pending or 0, wanted)
         await pull.start()
         return pull
+
+
+def numbers_of(replies: Sequence[bytes]) -> list[int]:
+    """What the replies of messages say, four numbers each, one after the other.
+
+    These are: sequence, the consumer's sequence, nanoseconds, how many are to come. Replies that
+    differ in nothing else are read as one list, several times as fast as one number after the other.
+    """
+    alike = b"".join(replies[:1]).rsplit(b".", 4)[0] + b"."
+    digits = b",".join(replies).replace(alike, b"").replace(b".", b",")
+    with suppress(msgspec.DecodeError):
+        numbers = _NUMBERS.decode(b"[%b]" % digits)
+        if alike.count(b".") in _BEFORE_NUMBERS:
+            return numbers
+    return [int(token) for reply in replies for token in _number_tokens(reply)]
+
+
+def _number_tokens(reply: bytes) -> list[bytes]:
+    """A server may name its domain and account before, and something of its own behind."""
+    tokens = reply.split(b".")
+    start = _BEFORE_NUMBERS[len(tokens) != _SHORT_REPLY]
+    return tokens[start : start + 4]
 
 
 def _is_broad(subject: str) -> bool:

@@ -10,6 +10,7 @@ from processes import a_part
 from servers import NatsServer
 from structlog.testing import capture_logs
 
+from dra_cli.edge.logs import Source, opened
 from dra_cli.local.ports import hold_ports
 from dra_shared.log.jetstream import JetStreamLog
 from dra_shared.log.protocol import LogUnavailableError
@@ -45,11 +46,15 @@ async def test_a_server_that_keeps_no_logs_for_us_is_told_and_given_up(tmp_path:
     assert "trying again" in told[0]["event"]
 
 
-async def test_who_writes_needs_a_server_that_takes_the_largest_fact(tmp_path: Path) -> None:
+async def test_who_writes_needs_a_server_that_takes_the_largest_fact_and_who_reads_does_not(
+    tmp_path: Path,
+) -> None:
     with NatsServer(tmp_path / "small", more=SMALL) as small:
         with pytest.raises(LogUnavailableError, match=f"{LEAST_PAYLOAD - 1} bytes.*{MEND}"):
             await connect(small.url, "test")
-        await (await connect(small.url, "test", writes=False)).close()
+        async with opened(Source(small.url)) as log:
+            with pytest.raises(LogUnavailableError, match="there is no log"):
+                await log.last_sequence()
     with NatsServer(tmp_path / "least", more=f"max_payload: {LEAST_PAYLOAD}\n") as least:
         await (await connect(least.url, "test")).close()
 
