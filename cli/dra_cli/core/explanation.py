@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from dra_allocator.core.demand import demand_of
-from dra_allocator.core.evolve import is_own
+from dra_allocator.core.fold.evolve import is_own
 from dra_allocator.core.policy import POLICIES
 from dra_allocator.core.refuse import refuse
 from dra_allocator.core.replay import new_state

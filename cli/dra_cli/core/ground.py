@@ -6,8 +6,8 @@ who follow it stay as they are.
 
 from collections.abc import Collection, Iterable, Iterator
 
+from dra_allocator.core.fold.registers import PoolKey, Registers
 from dra_allocator.core.policy import DEFAULT
-from dra_allocator.core.registers import PoolKey, Registers
 from dra_allocator.core.replay import new_state
 from dra_api_bridge.core.objects import Address, address
 from dra_api_bridge.core.observed import claim_addresses

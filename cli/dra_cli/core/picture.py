@@ -6,9 +6,9 @@ claims are set up, and where.
 
 from typing import NamedTuple
 
-from dra_allocator.core.cards import Cards
-from dra_allocator.core.evolve import evolve
-from dra_allocator.core.registers import Registers, state_hash
+from dra_allocator.core.books.cards import Cards
+from dra_allocator.core.fold.evolve import evolve
+from dra_allocator.core.fold.registers import Registers, state_hash
 from dra_inventory.core.inventory import Inventory
 from dra_shared.events.allocations import Cost
 from dra_shared.events.nodes import ClaimPrepared, ClaimUnprepared

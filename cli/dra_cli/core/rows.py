@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from dra_allocator.core.taint_rules import tainted
+from dra_allocator.core.books.taint_rules import tainted
 from dra_cli.core.picture import Holder, Picture
 from dra_shared.events.allocations import of_results
 from dra_shared.events.pools import PoolPublished

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from dra_allocator.core.registers import Registers
+from dra_allocator.core.fold.registers import Registers
 from dra_allocator.core.search.features import DEFAULT_FEATURES
 from dra_api_bridge.core.objects import KubeObject
 from dra_api_bridge.core.observed import is_finished, is_gated

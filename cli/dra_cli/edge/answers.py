@@ -6,7 +6,7 @@ import click
 import msgspec
 import yaml
 
-from dra_allocator.core.cards import Cards
+from dra_allocator.core.books.cards import Cards
 from dra_api_bridge.core.objects import KubeObject
 from dra_cli.core.answer import Decision, changed_objects, explained
 from dra_cli.core.ground import Ground

@@ -12,13 +12,13 @@ from typing import Final
 
 import structlog
 
-from dra_allocator.core.cards import Card
+from dra_allocator.core.books.cards import Card
 from dra_allocator.core.engine import WRITER, Engine
-from dra_allocator.core.evolve import fold
-from dra_allocator.core.packed import DamagedSnapshotError
+from dra_allocator.core.fold.evolve import fold
+from dra_allocator.core.fold.packed import DamagedSnapshotError
+from dra_allocator.core.fold.snapshot import Origin, Snapshot
 from dra_allocator.core.policy import policy_name
 from dra_allocator.core.replay import READ, new_state
-from dra_allocator.core.snapshot import Origin, Snapshot
 from dra_allocator.edge.garbage import collect_seldom
 from dra_allocator.edge.reducer import reducer_version
 from dra_allocator.edge.snapshots import SNAPSHOTS, Store, newest_fitting

@@ -13,17 +13,17 @@ from typing import Final
 import structlog
 from prometheus_client import Gauge
 
-from dra_allocator.core.evolve import fold
-from dra_allocator.core.packed import DamagedSnapshotError
-from dra_allocator.core.registers import Registers
-from dra_allocator.core.replay import READ
-from dra_allocator.core.snapshot import (
+from dra_allocator.core.fold.evolve import fold
+from dra_allocator.core.fold.packed import DamagedSnapshotError
+from dra_allocator.core.fold.registers import Registers
+from dra_allocator.core.fold.snapshot import (
     Origin,
     Place,
     Snapshot,
     recounted,
     take,
 )
+from dra_allocator.core.replay import READ
 from dra_allocator.edge.reducer import reducer_version
 from dra_allocator.edge.snapshots import (
     SNAPSHOTS,

@@ -17,8 +17,8 @@ from servers import NatsServer
 from structlog.testing import capture_logs
 from waiting import until
 
+from dra_allocator.core.fold.snapshot import Origin, Place, Snapshot, take
 from dra_allocator.core.replay import replay
-from dra_allocator.core.snapshot import Origin, Place, Snapshot, take
 from dra_allocator.core.verify import verify
 from dra_allocator.edge.reducer import reducer_version
 from dra_allocator.edge.snapshots import BUCKET, Store, newest_fitting

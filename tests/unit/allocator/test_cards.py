@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from dra_allocator.core.cards import BUS_ID, Cards
-from dra_allocator.core.registers import Registers
+from dra_allocator.core.books.cards import BUS_ID, Cards
+from dra_allocator.core.fold.registers import Registers
 from dra_allocator.core.settle import settle
 from dra_allocator.core.verify import verify
 from dra_shared.events.allocations import AllocationAdopted, ClaimAllocated, Cost

@@ -6,8 +6,8 @@ from histories import STEPS, Step, go_on, start
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dra_allocator.core.evolve import APPLIES, IGNORED, evolve, fold, is_own
-from dra_allocator.core.registers import Registers, state_hash
+from dra_allocator.core.fold.evolve import APPLIES, IGNORED, evolve, fold, is_own
+from dra_allocator.core.fold.registers import Registers, state_hash
 from dra_allocator.core.replay import READ
 from dra_shared.events.envelope import fact_types
 from dra_shared.events.fact import Fact

@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dra_allocator.core.engine import Engine
-from dra_allocator.core.packed import DamagedSnapshotError
-from dra_allocator.core.registers import Registers
-from dra_allocator.core.replay import new_state, replay
-from dra_allocator.core.snapshot import (
+from dra_allocator.core.fold.packed import DamagedSnapshotError
+from dra_allocator.core.fold.registers import Registers
+from dra_allocator.core.fold.snapshot import (
     Origin,
     OtherReleaseError,
     Place,
@@ -23,6 +22,7 @@ from dra_allocator.core.snapshot import (
     recounted,
     take,
 )
+from dra_allocator.core.replay import new_state, replay
 from dra_allocator.core.verify import verify
 from dra_allocator.edge.reducer import reducer_version
 from dra_shared.events.allocations import (

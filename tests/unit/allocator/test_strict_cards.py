@@ -23,7 +23,7 @@ from cluster import (
 from hypothesis import given as for_all
 from hypothesis import strategies as st
 
-from dra_allocator.core.cards import BUS_ID
+from dra_allocator.core.books.cards import BUS_ID
 from dra_allocator.core.engine import Engine
 from dra_allocator.core.replay import new_state, replay
 from dra_allocator.core.verify import verify

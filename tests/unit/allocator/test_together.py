@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from unit.allocator.test_kept_state import kept
 
 from dra_allocator.core.decide import decide
-from dra_allocator.core.registers import group_key
+from dra_allocator.core.fold.registers import group_key
 from dra_allocator.core.verify import verify
 from dra_shared.events.allocations import (
     AllocationFact,

@@ -6,7 +6,7 @@ import pytest
 from cluster import Story, a_claim, a_class, a_node, a_pod, a_pool, a_record, gone
 from msgspec.structs import replace
 
-from dra_allocator.core.evolve import is_own
+from dra_allocator.core.fold.evolve import is_own
 from dra_allocator.core.replay import replay
 from dra_allocator.core.verify import verify
 from dra_shared.events.allocations import ClaimAllocated, ClaimReleased, ClaimUnsatisfiable

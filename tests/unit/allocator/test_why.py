@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from dra_allocator.core.demand import Demand
-from dra_allocator.core.registers import PendingPod
+from dra_allocator.core.fold.registers import PendingPod
 from dra_allocator.core.why import Sum, Why, refusal
 from dra_shared.events.allocations import ClaimUnsatisfiable, ReasonKind, Refusal
 from dra_shared.events.fact import MOST_BYTES

@@ -8,9 +8,9 @@ holds the two together.
 
 from typing import Final
 
+from dra_allocator.core.books.kinds import LastPlace, Plan
 from dra_allocator.core.demand import Demand
 from dra_allocator.core.grant import Grant, allocated, plain_grant
-from dra_allocator.core.kinds import LastPlace, Plan
 from dra_allocator.core.moment import Moment
 from dra_allocator.core.policy import policy_of
 from dra_allocator.core.search.outcome import ClaimError

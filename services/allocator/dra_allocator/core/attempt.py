@@ -6,9 +6,9 @@ from typing import Final
 import msgspec
 
 from dra_allocator.core.again import remember
+from dra_allocator.core.books.kinds import Plan
 from dra_allocator.core.demand import Demand, standing_refusal
 from dra_allocator.core.grant import Claims, Grant, allocated, plain_grant, pools_on
-from dra_allocator.core.kinds import Plan
 from dra_allocator.core.moment import Moment
 from dra_allocator.core.policy import policy_of
 from dra_allocator.core.preference import penalty

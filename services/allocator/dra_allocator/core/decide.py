@@ -9,10 +9,10 @@ from typing import Final
 from dra_allocator.core.again import again
 from dra_allocator.core.attempt import Attempt, Decision, Purse, limit_message
 from dra_allocator.core.demand import Demand, demand_of
+from dra_allocator.core.fold.registers import group_key
 from dra_allocator.core.groups import fellows_of
 from dra_allocator.core.policy import policy_of
 from dra_allocator.core.refuse import refuse, refuse_group, refuse_together
-from dra_allocator.core.registers import group_key
 from dra_allocator.core.state import ClusterState
 from dra_allocator.core.together import Together
 from dra_allocator.core.why import says_the_same

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from dra_allocator.core.registers import Holding, PendingPod, Registers
+from dra_allocator.core.fold.registers import Holding, PendingPod, Registers
 from dra_shared.events.claims import ClaimRequested
 from dra_shared.ids import ObjectRef
 from dra_shared.kube.claims import MAX_RESERVED_FOR, ResourceClaim

@@ -10,10 +10,10 @@ from typing import Final
 
 from dra_allocator.core.decide import MOST_DOUBLINGS, decide
 from dra_allocator.core.demand import Demand, demand_of
+from dra_allocator.core.fold.registers import Change, Refused, group_key
 from dra_allocator.core.groups import Fellows, fellows_of
 from dra_allocator.core.policy import policy_of
 from dra_allocator.core.queue import Queue
-from dra_allocator.core.registers import Change, Refused, group_key
 from dra_allocator.core.settle import may_owe, settle
 from dra_allocator.core.state import ClusterState
 from dra_allocator.core.wakeups import Topic, topics_in, topics_of

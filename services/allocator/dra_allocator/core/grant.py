@@ -2,8 +2,8 @@
 
 import msgspec
 
+from dra_allocator.core.books.kinds import Plan
 from dra_allocator.core.demand import Demand
-from dra_allocator.core.kinds import Plan
 from dra_allocator.core.moment import Moment
 from dra_allocator.core.plain import Picked, allocate, offers_of, pick
 from dra_allocator.core.policy import Policy

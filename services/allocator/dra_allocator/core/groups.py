@@ -8,7 +8,7 @@ have finished), those that wait are placed together, however many they are.
 import msgspec
 
 from dra_allocator.core.demand import Demand, demand_of
-from dra_allocator.core.registers import GroupKey, Registers
+from dra_allocator.core.fold.registers import GroupKey, Registers
 
 
 class Fellows(msgspec.Struct, frozen=True, eq=False):

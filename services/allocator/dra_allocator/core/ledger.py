@@ -6,7 +6,7 @@ the slices of the moment, and decides nothing.
 
 from collections.abc import Iterator, Sequence
 
-from dra_allocator.core.registers import PoolKey
+from dra_allocator.core.fold.registers import PoolKey
 from dra_allocator.core.search.devices import CounterName
 from dra_allocator.core.search.in_use import counters_of
 from dra_allocator.core.state import ClusterState

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from dra_allocator.core.counts import Score
+from dra_allocator.core.books.counts import Score
 
 DEFAULT: Final = "pack"
 STRICT_CARDS: Final = "+strict-cards"

@@ -5,7 +5,7 @@ A pure function of the state, like `decide`, and the only other one that makes f
 
 from collections.abc import Iterator
 
-from dra_allocator.core.registers import Holding, Registers, Shown
+from dra_allocator.core.fold.registers import Holding, Registers, Shown
 from dra_allocator.core.search.devices import cost_of
 from dra_allocator.core.search.plan import Twins
 from dra_allocator.core.search.twins import costs_of_twins

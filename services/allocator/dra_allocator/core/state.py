@@ -8,14 +8,16 @@ from collections.abc import Callable, Hashable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from dra_allocator.core.cards import Cards, cards_of
-from dra_allocator.core.counts import CountBook
+from dra_allocator.core.books.cards import Cards, cards_of
+from dra_allocator.core.books.counts import CountBook
+from dra_allocator.core.books.kinds import Kind, KindBook
+from dra_allocator.core.books.node_book import NodeBook
+from dra_allocator.core.books.pool_book import PoolBook
+from dra_allocator.core.books.taint_rules import concerns
+from dra_allocator.core.books.touched import Touched
 from dra_allocator.core.demand import Demand
-from dra_allocator.core.evolve import evolve, undo
-from dra_allocator.core.kinds import Kind, KindBook
-from dra_allocator.core.node_book import NodeBook
-from dra_allocator.core.pool_book import PoolBook
-from dra_allocator.core.registers import (
+from dra_allocator.core.fold.evolve import evolve, undo
+from dra_allocator.core.fold.registers import (
     Change,
     HeldCosts,
     PoolKey,
@@ -23,14 +25,12 @@ from dra_allocator.core.registers import (
     Registers,
     state_hash,
 )
+from dra_allocator.core.fold.snapshot import Snapshot
 from dra_allocator.core.search.in_use import InUse
 from dra_allocator.core.search.nodes import NodeView
 from dra_allocator.core.search.plan import Problem
 from dra_allocator.core.search.pools import Pool
 from dra_allocator.core.search.selectors import Selectors
-from dra_allocator.core.snapshot import Snapshot
-from dra_allocator.core.taint_rules import concerns
-from dra_allocator.core.touched import Touched
 from dra_allocator.core.why import ReasonBook, ReasonBooks
 from dra_shared.events.allocations import ClaimAllocated
 from dra_shared.events.cluster import NodeObserved

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from dra_allocator.core.decide import decide
-from dra_allocator.core.evolve import evolve, is_own
+from dra_allocator.core.fold.evolve import evolve, is_own
+from dra_allocator.core.fold.registers import Registers, state_hash
 from dra_allocator.core.ledger import Ledger
 from dra_allocator.core.policy import DEFAULT, POLICIES, UnknownPolicyError
-from dra_allocator.core.registers import Registers, state_hash
 from dra_allocator.core.replay import new_state
 from dra_allocator.core.settle import settle
 from dra_shared.events.allocations import (

@@ -1,8 +1,8 @@
 """On which nodes a pod may go at all: fit, not just excluded, and within reach of its claims."""
 
+from dra_allocator.core.books.node_book import FitIndex, NodeBook
 from dra_allocator.core.demand import Demand
-from dra_allocator.core.node_book import FitIndex, NodeBook
-from dra_allocator.core.registers import Registers
+from dra_allocator.core.fold.registers import Registers
 from dra_allocator.core.search.nodes import one_node, selector_picks
 from dra_shared.kube.meta import NodeSelector
 

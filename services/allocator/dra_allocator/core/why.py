@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Final, NamedTuple
 
+from dra_allocator.core.books.node_book import NodeBook
+from dra_allocator.core.books.touched import Touched
 from dra_allocator.core.demand import Demand
-from dra_allocator.core.node_book import NodeBook
-from dra_allocator.core.touched import Touched
 from dra_shared.events.allocations import ClaimUnsatisfiable, Reason, ReasonKind, Refusal
 
 Why = tuple[ReasonKind, str]

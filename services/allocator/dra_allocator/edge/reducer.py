@@ -12,7 +12,7 @@ from types import ModuleType
 
 import msgspec
 
-from dra_allocator.core import evolve, packed, registers, replay, snapshot
+from dra_allocator.core import fold, replay
 from dra_shared import events, ids, kube
 
 
@@ -22,7 +22,7 @@ def reducer_version() -> str:
 
 
 def _modules() -> Iterator[ModuleType]:
-    yield from (evolve, packed, registers, replay, snapshot, ids)
-    for package in (events, kube):
+    yield from (replay, ids)
+    for package in (fold, events, kube):
         for found in iter_modules(package.__path__, f"{package.__name__}."):
             yield import_module(found.name)

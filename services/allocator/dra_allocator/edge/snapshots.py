@@ -21,8 +21,8 @@ from nats.js.errors import (
 from nats.js.object_store import ObjectStore
 from prometheus_client import Counter
 
-from dra_allocator.core.packed import DamagedSnapshotError
-from dra_allocator.core.snapshot import Origin, OtherReleaseError, Snapshot, from_bytes
+from dra_allocator.core.fold.packed import DamagedSnapshotError
+from dra_allocator.core.fold.snapshot import Origin, OtherReleaseError, Snapshot, from_bytes
 from dra_shared.events.subjects import EVERYTHING
 from dra_shared.log.protocol import EventLog
 

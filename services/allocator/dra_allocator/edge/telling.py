@@ -6,7 +6,7 @@ from typing import Final
 import structlog
 from prometheus_client import Counter, Gauge, Histogram
 
-from dra_allocator.core.cards import Card
+from dra_allocator.core.books.cards import Card
 from dra_shared.events.allocations import (
     AllocationAdopted,
     ClaimAllocated,

@@ -13,9 +13,9 @@ from typing import Any, Final, Generic, TypeVar, cast
 
 import msgspec
 
-from dra_allocator.core.backwards import Backwards
-from dra_allocator.core.once import Specs
-from dra_allocator.core.packed import Packed
+from dra_allocator.core.fold.backwards import Backwards
+from dra_allocator.core.fold.once import Specs
+from dra_allocator.core.fold.packed import Packed
 from dra_shared.events.allocations import ClaimUnsatisfiable, Cost
 from dra_shared.events.claims import ClaimRequested, PodGroupRef, PodRequested
 from dra_shared.events.cluster import FeaturesObserved, ForeignSlicesObserved, NodeObserved

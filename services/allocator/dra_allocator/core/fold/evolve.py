@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from dra_allocator.core.once import share_node
-from dra_allocator.core.registers import (
+from dra_allocator.core.fold.once import share_node
+from dra_allocator.core.fold.registers import (
     Holding,
     PendingPod,
     Placed,

@@ -10,7 +10,9 @@ from typing import Final
 
 import msgspec
 
-from dra_allocator.core.registers import PoolKey, Registers
+from dra_allocator.core.books.taint_rules import tainted
+from dra_allocator.core.books.tight import smallest_first
+from dra_allocator.core.fold.registers import PoolKey, Registers
 from dra_allocator.core.search.devices import CounterName, PoolDevice
 from dra_allocator.core.search.features import DEFAULT_FEATURES, Feature, Features
 from dra_allocator.core.search.nodes import NodeView
@@ -21,8 +23,6 @@ from dra_allocator.core.search.pools import (
     search_order,
     seen_from,
 )
-from dra_allocator.core.taint_rules import tainted
-from dra_allocator.core.tight import smallest_first
 from dra_shared.events.pools import PoolPublished
 from dra_shared.ids import DeviceId
 from dra_shared.kube.devices import ResourceSlice

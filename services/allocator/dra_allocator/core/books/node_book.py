@@ -8,10 +8,10 @@ from typing import Final
 
 import msgspec
 
+from dra_allocator.core.books.touched import Touched
+from dra_allocator.core.fold.registers import Registers
 from dra_allocator.core.placement import NOTHING_TAKEN, Taken, why_unfit
-from dra_allocator.core.registers import Registers
 from dra_allocator.core.search.nodes import NodeView
-from dra_allocator.core.touched import Touched
 from dra_shared.events.fact import Placement
 
 MOST_PLACEMENTS: Final = 256

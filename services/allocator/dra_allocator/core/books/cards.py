@@ -8,7 +8,7 @@ may well share a card, as partitions do.
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from dra_allocator.core.registers import PoolKey, Registers
+from dra_allocator.core.fold.registers import PoolKey, Registers
 from dra_shared.ids import DeviceId
 from dra_shared.kube.devices import ResourceSliceSpec
 

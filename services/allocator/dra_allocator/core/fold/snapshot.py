@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import msgspec
 
-from dra_allocator.core.packed import DamagedSnapshotError, Packed, pack, pack_values, unpack
-from dra_allocator.core.registers import (
+from dra_allocator.core.fold.packed import DamagedSnapshotError, Packed, pack, pack_values, unpack
+from dra_allocator.core.fold.registers import (
     Holding,
     PendingPod,
     Placed,

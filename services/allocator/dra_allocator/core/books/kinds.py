@@ -8,11 +8,11 @@ from typing import Final
 
 import msgspec
 
+from dra_allocator.core.books.node_book import FitIndex, NodeBook
 from dra_allocator.core.demand import Demand
-from dra_allocator.core.node_book import FitIndex, NodeBook
+from dra_allocator.core.fold.registers import PendingPod
 from dra_allocator.core.plain import Configuration, PlainRequest, read_plain
 from dra_allocator.core.preference import Ranks, choices_in
-from dra_allocator.core.registers import PendingPod
 from dra_allocator.core.search.outcome import ClaimError
 from dra_allocator.core.search.plan import (
     Alternative,

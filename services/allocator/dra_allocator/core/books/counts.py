@@ -9,8 +9,9 @@ once, when asked, for all their nodes.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-from dra_allocator.core.node_book import NodeBook
-from dra_allocator.core.pool_book import PoolBook
+from dra_allocator.core.books.node_book import NodeBook
+from dra_allocator.core.books.pool_book import PoolBook
+from dra_allocator.core.books.touched import Touched
 from dra_allocator.core.search.candidates import candidates
 from dra_allocator.core.search.in_use import InUse
 from dra_allocator.core.search.left import left
@@ -18,7 +19,6 @@ from dra_allocator.core.search.nodes import NodeView
 from dra_allocator.core.search.pools import Pool
 from dra_allocator.core.search.selectors import Selectors
 from dra_allocator.core.search.shapes import RequestShape
-from dra_allocator.core.touched import Touched
 
 MOST_SHAPES: Final = 256
 """Shapes remembered; beyond that the oldest is forgotten and worked out again when needed."""

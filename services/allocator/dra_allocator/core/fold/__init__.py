@@ -1,0 +1,1 @@
+"""How facts add up: what they say now, by key, and the same packed into a snapshot."""
