@@ -13,6 +13,7 @@ settings.register_profile("ci", parent=settings.get_profile("dev"), derandomize=
 settings.load_profile("ci" if "CI" in os.environ else "dev")
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """What `-n auto` means: half as many again as cores, as tests wait a third of their time."""
     cores = os.cpu_count() or 1
