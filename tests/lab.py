@@ -176,8 +176,7 @@ class Lab:
     def restart(self) -> None:
         """A new allocator, which knows nothing but the log."""
         state = new_state()
-        for record in self.rehearsal.records:
-            state.fold(record)
+        state.fold(self.rehearsal.records)
         self.rehearsal.engine = Engine(state, self.rehearsal.policy)
         self.rehearsal.engine.begin()
 

@@ -46,7 +46,7 @@ class Ground:
 
     def take(self, record: Record) -> None:
         """Takes in the next record of the log."""
-        self.state.fold(record)
+        self.state.fold((record,))
         self.sequence, self.time = record.sequence, instant(record.time_ns)
         match record.envelope.fact:
             case ClaimAllocated(policy=policy):

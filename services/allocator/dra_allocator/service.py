@@ -14,7 +14,6 @@ import structlog
 
 from dra_allocator.core.books.cards import Card
 from dra_allocator.core.engine import WRITER, Engine
-from dra_allocator.core.fold.evolve import fold
 from dra_allocator.core.fold.packed import DamagedSnapshotError
 from dra_allocator.core.fold.snapshot import Origin, Snapshot
 from dra_allocator.core.policy import policy_name
@@ -116,9 +115,8 @@ class Service:
         if self.caught_up.is_set():
             for record in batch:
                 self._engine.take(record)
-        elif batch:
-            fold(self._engine.state.registers, batch)
-            self._engine.state.see(batch[-1])
+        else:
+            self._engine.state.fold(batch)
         if batch:
             self._applied += len(batch)
             self._changed_at = time.monotonic()

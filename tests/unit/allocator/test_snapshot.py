@@ -59,8 +59,7 @@ def restarted(records: list[Record], snapshot: Snapshot | None) -> Engine:
     engine = Engine(new_state(), "pack")
     if snapshot is not None:
         engine.state.start_from(snapshot)
-    for record in records[engine.state.sequence :]:
-        engine.state.fold(record)
+    engine.state.fold(records[engine.state.sequence :])
     engine.begin()
     return engine
 

@@ -174,8 +174,7 @@ def test_nodes_that_look_alike_are_told_apart_by_the_driver_that_holds_the_card(
 def successor(story: Story, policy: str) -> Engine:
     """An allocator that starts on the story's log."""
     engine = Engine(new_state(), policy)
-    for record in story.records:
-        engine.state.fold(record)
+    engine.state.fold(story.records)
     engine.begin()
     return engine
 

@@ -4,7 +4,7 @@ Only `apply` changes it. Everything beside the registers is derived: it answers 
 registers would, and a test holds it against one built anew.
 """
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -16,7 +16,7 @@ from dra_allocator.core.books.pool_book import PoolBook
 from dra_allocator.core.books.taint_rules import concerns
 from dra_allocator.core.books.touched import Touched
 from dra_allocator.core.demand import Demand
-from dra_allocator.core.fold.evolve import evolve, undo
+from dra_allocator.core.fold.evolve import evolve, fold, undo
 from dra_allocator.core.fold.registers import (
     Change,
     HeldCosts,
@@ -75,11 +75,11 @@ class ClusterState:
         place = snapshot.head.place
         self.sequence, self.time_ns = place.sequence, place.time_ns
 
-    def fold(self, record: Record) -> None:
-        """Takes in a record in the registers alone: `begin` has to follow before anything else."""
-        self.see(record)
-        evolve(self.registers, record.envelope, record.sequence)
-        self.registers.changes.clear()
+    def fold(self, records: Sequence[Record]) -> None:
+        """Takes in records in the registers alone: `begin` has to follow before anything else."""
+        fold(self.registers, records)
+        for record in records[-1:]:
+            self.see(record)
 
     def begin(self) -> None:
         """Builds what has to be kept in step with the registers from now on, all at once.
