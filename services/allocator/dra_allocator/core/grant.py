@@ -68,7 +68,8 @@ def allocated(
         policy=policy,
         time=time,
     )
-    check_size(fact, plan.weight)
+    if plan.may_be_large:
+        check_size(fact)
     return fact
 
 

@@ -15,10 +15,13 @@ PER_RESULT: Final = 4000
 """More bytes than a device and its cost take, but for the most unusual."""
 
 
-def check_size(fact: ClaimAllocated, configurations: int) -> None:
-    """Raises ClaimError for an allocation that does not fit. `configurations`: at most so many bytes."""
-    if configurations + len(fact.claims) * MAX_RESULTS * PER_RESULT <= MOST_BYTES:
-        return
+def may_be_too_large(claims: int, configurations: int) -> bool:
+    """Whether an allocation of so many claims may not fit. `configurations`: at most so many bytes."""
+    return configurations + claims * MAX_RESULTS * PER_RESULT > MOST_BYTES
+
+
+def check_size(fact: ClaimAllocated) -> None:
+    """Raises ClaimError for an allocation that does not fit."""
     results = sum(len(got.costs) for got in fact.claims)
     size = size_of(fact)
     if size > MOST_BYTES:

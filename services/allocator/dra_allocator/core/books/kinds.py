@@ -21,6 +21,7 @@ from dra_allocator.core.search.plan import (
     locate_all,
     plan_claims,
 )
+from dra_allocator.core.size import may_be_too_large
 from dra_shared.events.claims import ClaimRequested
 from dra_shared.kube.claims import ResourceClaim
 
@@ -48,15 +49,15 @@ class Plan(msgspec.Struct, kw_only=True, eq=False):
     """Claims made ready to be searched for, under numbers instead of their names.
 
     `needs`: what any node must have. `plain`: the whole demand if it is that simple, with the
-    configuration that goes with its devices as soon as a search has found it. `weight`: the bytes
-    of all configurations that may go with devices.
+    configuration that goes with its devices as soon as a search has found it. `may_be_large`: what
+    is given may be too large for the log.
     """
 
     planned: tuple[PlannedClaim, ...]
     needs: tuple[Alternative, ...]
     choices: Ranks
     plain: PlainRequest | None
-    weight: int
+    may_be_large: bool
     configuration: Configuration = None
     configured: bool = False
     last: LastPlace | None = None
@@ -142,7 +143,9 @@ class KindBook:
             ),
             choices=choices_in(claims),
             plain=read_plain(planned),
-            weight=len(_ENCODER.encode(_configurations(planned))),
+            may_be_large=may_be_too_large(
+                len(planned), len(_ENCODER.encode(_configurations(planned)))
+            ),
         )
 
     def _planned(self, claims: tuple[ResourceClaim, ...]) -> tuple[PlannedClaim, ...]:

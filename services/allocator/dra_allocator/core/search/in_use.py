@@ -6,6 +6,7 @@ A search only reads this; it plans in a `trial` of its own.
 """
 
 from collections.abc import Hashable, Iterable, Mapping
+from functools import lru_cache
 from itertools import chain
 from types import MappingProxyType
 from typing import Final
@@ -256,6 +257,8 @@ def _sum(capacity: Mapping[str, int], cost: Cost) -> Mapping[str, int]:
 
 def _most(counters: Mapping[CounterName, int], cost: Cost) -> Mapping[CounterName, int]:
     """What holders are charged together of each counter, with one more of them: once for all."""
+    if not counters:
+        return dict(counters_of(cost))
     charged = dict(counters)
     for counter, amount in counters_of(cost):
         charged[counter] = max(charged.get(counter, 0), amount)
@@ -266,7 +269,12 @@ def counters_of(cost: Cost) -> Iterable[tuple[CounterName, int]]:
     """Give the counters of a cost in nano units."""
     for counter_set, counters in cost.counters.items():
         for name, text in counters.items():
-            yield CounterName(counter_set, name), parse_quantity(text).nanos
+            yield _counter(counter_set, name), parse_quantity(text).nanos
+
+
+@lru_cache(maxsize=4096)
+def _counter(counter_set: str, name: str) -> CounterName:
+    return CounterName(counter_set, name)
 
 
 def _pool(device: DeviceId) -> tuple[str, str]:

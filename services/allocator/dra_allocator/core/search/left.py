@@ -10,7 +10,7 @@ from functools import lru_cache
 import msgspec
 
 from dra_allocator.core.search.capacity import lacking
-from dra_allocator.core.search.devices import UNGROUPED, PoolDevice
+from dra_allocator.core.search.devices import UNGROUPED, CounterName, PoolDevice
 from dra_allocator.core.search.in_use import UNUSED, PoolUse
 from dra_allocator.core.search.offers import bits
 from dra_allocator.core.search.pools import Pool
@@ -67,23 +67,15 @@ def _short_of_counters(pool: Pool, traits: Traits, use: PoolUse) -> int:
     Where a holder has named compatibility groups, which today's devices need not, a trial tells.
     """
     if use.grouped:
-        return _clashing(pool, use, _drawing(traits))
-    drawn = use.counters
-    remaining = {name: amount - drawn.get(name, 0) for name, amount in pool.counters.items()}
-    if remaining and min(remaining.values()) < 0:
-        return _drawing(traits)
+        return _clashing(pool, use, traits.drawing)
+    amounts, drawn = pool.counters, use.counters
+    for counter, taken in drawn.items():
+        if taken > amounts.get(counter, taken):
+            return traits.drawing
     mask = 0
-    for draw, devices in traits.draws:
-        for name, amount in draw:
-            if amount > remaining.get(name, 0):
-                mask |= devices
-                break
+    for draw in traits.draws:
+        mask |= draw.short(amounts.get(draw.counter, 0) - drawn.get(draw.counter, 0))
     return mask
-
-
-def _drawing(traits: Traits) -> int:
-    """The devices that draw from counters."""
-    return sum(devices for _, devices in traits.draws)
 
 
 def _short_of_capacity(pool: Pool, found: Candidates, use: PoolUse, mask: int) -> int:
@@ -104,8 +96,8 @@ def _clashing(pool: Pool, use: PoolUse, mask: int) -> int:
 
 
 def _read(pool: Pool) -> Traits:
-    plain = whole = shareable = intricate = 0
-    draws: dict[Draw, int] = {}
+    plain = whole = shareable = intricate = drawing = 0
+    drawn: dict[CounterName, list[tuple[int, int]]] = {}
     for place, device in enumerate(pool.devices):
         bit = 1 << place
         shareable |= bit if device.shareable else 0
@@ -116,9 +108,17 @@ def _read(pool: Pool) -> Traits:
         if device.counters and (device.shareable or grouped):
             intricate |= bit
         elif any(device.counters.values()):
-            draw = tuple(device.counters.items())
-            draws[draw] = draws.get(draw, 0) | bit
-    return Traits(plain, whole, shareable, tuple(draws.items()), intricate)
+            drawing |= bit
+            for counter, amount in device.counters.items():
+                drawn.setdefault(counter, []).append((amount, bit))
+    draws = tuple(_draw(counter, amounts) for counter, amounts in drawn.items())
+    return Traits(plain, whole, shareable, drawing, draws, intricate)
+
+
+def _draw(counter: CounterName, drawn: list[tuple[int, int]]) -> Draw:
+    amounts = sorted({amount for amount, _ in drawn})
+    devices = [sum(bit for amount, bit in drawn if amount >= least) for least in amounts]
+    return Draw(counter, tuple(amounts), (*devices, 0))
 
 
 def _is_plain(device: PoolDevice) -> bool:
