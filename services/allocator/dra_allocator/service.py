@@ -110,8 +110,7 @@ class Service:
         self._applied = 0
 
     def _take(self, batch: Sequence[Record]) -> None:
-        for record in batch:
-            count_unreadable(record, writer=True)
+        count_unreadable(batch)
         if self.caught_up.is_set():
             for record in batch:
                 self._engine.take(record)

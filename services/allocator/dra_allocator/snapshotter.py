@@ -65,8 +65,8 @@ class Snapshotter:
     async def follow(self, readiness: Readiness) -> None:
         """Reads the log for ever, and takes a snapshot whenever one is due. Raises nats' errors."""
         async for batch in self._log.read(subjects=READ):
-            for record in batch:
-                count_unreadable(record, writer=True)
+            count_unreadable(batch)
+            for record in batch[-1:]:
                 self._newest = record
             fold(self._registers, batch)
             self._fresh += len(batch)

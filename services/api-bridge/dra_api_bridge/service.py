@@ -131,8 +131,8 @@ class Bridge:
 
     async def _read(self) -> None:
         async for batch in self._log.read(subjects=READS):
+            count_unreadable(batch)
             for record in batch:
-                count_unreadable(record, writer=True)
                 self._look(self._mirror.take_record(record))
             if not batch or self._mirror.recorded.applied >= self._epoch.sequence:
                 self._know("log")

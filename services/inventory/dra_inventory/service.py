@@ -69,8 +69,8 @@ class Service:
                 self._caught_up.set()
 
     def _apply(self, batch: Sequence[Record]) -> None:
+        count_unreadable(batch)
         for record in batch:
-            count_unreadable(record, writer=True)
             node = self._state.apply(record)
             if node is not None:
                 self._dirty.add(node)

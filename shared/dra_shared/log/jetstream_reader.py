@@ -21,8 +21,8 @@ from dra_shared.events.envelope import decode_or_park
 from dra_shared.log.jetstream_parser import Message, subscribe, unsubscribe
 from dra_shared.log.protocol import LogUnavailableError, Record
 
-BATCH: Final = 4000
-MAX_BYTES: Final = 8 << 20
+BATCH: Final = 12_000
+MAX_BYTES: Final = 16 << 20
 """Asked for in one pull; the server drops a connection that is owed too much at once."""
 
 HEARTBEAT: Final = 2.0
