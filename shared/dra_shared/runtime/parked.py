@@ -16,7 +16,7 @@ PARKED: Final = Counter(
     ["kind"],
 )
 
-_ODD: Final[frozenset[type[Fact]]] = frozenset({UnknownFact, UnreadableFact})
+_ODD: Final = (UnknownFact, UnreadableFact)
 
 _log = structlog.get_logger()
 
@@ -31,7 +31,7 @@ def count_unreadable(records: Iterable[Record]) -> None:
     A writer must understand every fact that it decides on: one of a newer release ends it.
     """
     for record in records:
-        if type(record.envelope.fact) in _ODD:
+        if isinstance(record.envelope.fact, _ODD):
             _count(record, record.envelope.fact)
 
 
