@@ -90,11 +90,12 @@ class Engine:
         """Makes ready to decide after the state was filled and folded; needless if it was not."""
         self.state.begin()
         registers = self.state.registers
-        waiting = [uid for uid in registers.pods if uid not in registers.placed]
+        waiting = registers.pods.keys() - registers.placed.keys()
         for uid in waiting:
             self._note_waiting(uid)
         self._ask_again(waiting)
-        self._owed.update((uid, None) for uid in registers.holdings if uid not in registers.claims)
+        gone = registers.holdings.keys() - registers.claims.keys()
+        self._owed.update((uid, None) for uid in sorted(gone))
         self._owed.update((uid, None) for uid in (*registers.shown, *registers.write_refused))
 
     def take(self, record: Record) -> None:

@@ -6,7 +6,7 @@ once, before they come back through the log. `evolve` is the only function that 
 """
 
 import hashlib
-from collections.abc import Callable, Hashable, ItemsView, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, ItemsView, Iterable, Iterator, KeysView, Mapping
 from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 from typing import Any, Final, Generic, TypeVar, cast
@@ -154,6 +154,10 @@ class Register(Generic[K, V]):
     def view(self) -> Mapping[K, V]:
         """The values for those who may only read, and see what changes."""
         return MappingProxyType(self._all())
+
+    def keys(self) -> KeysView[K]:
+        """All keys, which can be reckoned with as with a set."""
+        return self._values.keys()
 
     def items(self) -> ItemsView[K, V]:
         """All keys and values, in no order that means anything."""
