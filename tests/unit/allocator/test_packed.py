@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dra_allocator.core.fold.packed import DamagedSnapshotError, Packed, pack, pack_values, unpack
-from dra_allocator.core.fold.registers import Changes, Placed, Register
+from dra_allocator.core.fold.register import Changes, Register
+from dra_allocator.core.fold.registers import Placed
 
 KEYS = st.sampled_from(["a", "b", "c", "d"])
 VALUES = st.builds(Placed, node=st.text(max_size=3), claims=st.tuples(st.text(max_size=3)))

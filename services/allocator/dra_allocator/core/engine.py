@@ -10,7 +10,8 @@ from typing import Final
 
 from dra_allocator.core.decide import MOST_DOUBLINGS, decide
 from dra_allocator.core.demand import Demand, demand_of
-from dra_allocator.core.fold.registers import Change, Refused, group_key
+from dra_allocator.core.fold.register import Change
+from dra_allocator.core.fold.registers import Refused, group_key
 from dra_allocator.core.groups import Fellows, fellows_of
 from dra_allocator.core.policy import policy_of
 from dra_allocator.core.queue import Queue

@@ -17,8 +17,8 @@ from dra_allocator.core.books.taint_rules import concerns
 from dra_allocator.core.books.touched import Touched
 from dra_allocator.core.demand import Demand
 from dra_allocator.core.fold.evolve import evolve, fold, undo
+from dra_allocator.core.fold.register import Change
 from dra_allocator.core.fold.registers import (
-    Change,
     HeldCosts,
     PoolKey,
     Refused,

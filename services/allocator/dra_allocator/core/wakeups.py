@@ -9,7 +9,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
-from dra_allocator.core.fold.registers import Change
+from dra_allocator.core.fold.register import Change
 from dra_shared.events.allocations import ClaimUnsatisfiable, ReasonKind, Refusal
 
 
